@@ -253,7 +253,7 @@ struct ReplicaRulesTests {
         account: AccountID(rawValue: 7), device: DeviceID(rawValue: 1), token: "secret"),
       deviceName: "desk")
     let outcome = perform(.join(OrderID(rawValue: 3), identity), &replica, now)
-    guard case .success(.joined(_, let home)) = outcome.result else {
+    guard case .success(.joined(_, .success(let home))) = outcome.result else {
       throw TestFault("not joined")
     }
     #expect(home.identity == identity)

@@ -711,6 +711,27 @@ struct ReplicaSealingTests {
     #expect(relay.records.allSatisfy { !$0.content.contains("before") })
   }
 
+  @Test mutating func editsBeforeJoiningAreSealedIfTheCodeHasKeys() throws {
+    let store = MemoryReplicaStore()
+    var replica = Replica(store: store, apps: [TestApp()], editsBeforeJoining: true)
+    let clock = ClockReading(wall: 1_000_000, offset: 0, isTrusted: true, isMeasured: true)
+    func perform(_ task: ReplicaTask, offer: BatchOffer? = nil) -> ReplicaOutcome {
+      replica.perform(ReplicaJob(task: task, offer: offer, clock: clock))
+    }
+    _ = perform(.edit(OrderID(rawValue: 1), .note("diary", "a secret")))
+    let identity = HomeIdentity(
+      relay: "http://relay:1",
+      credentials: Credentials(
+        account: AccountID(rawValue: 7), device: DeviceID(rawValue: 1), token: "secret"),
+      deviceName: "desk")
+    let offer = BatchOffer(id: BatchID(high: 1, low: 1), bounds: BatchBounds())
+    let outcome = perform(.join(OrderID(rawValue: 2), identity, [sealKeys([1])]), offer: offer)
+    let batch = try #require(outcome.batch ?? perform(.freezeBatch, offer: offer).batch)
+    _ = relay.take(batch, by: DeviceID(rawValue: 1))
+    #expect(try opened(relay.records[0]).text == "a secret")
+    #expect(relay.records.allSatisfy { !$0.content.contains("secret") })
+  }
+
   @Test mutating func keysThatTheHomeHasLostAreNoReasonToSendPlainText() throws {
     var (desk, _) = try pair()
     desk.edit(.note("diary", "a secret"))

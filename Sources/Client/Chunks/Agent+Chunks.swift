@@ -71,8 +71,8 @@ extension Agent {
       case .addChunk(let id, _): report(.chunkAdded(id, .failure(.stopping)))
       case .readChunk(let id, _, _, _): report(.chunkRead(id, .failure(.stopping)))
       case .edit, .transact, .join, .perform, .show, .nameDevices, .readRecord, .readState,
-        .readRecords, .readAll, .readStatus, .decide, .setSyncing, .answerRestore, .syncNow,
-        .goOffline, .goOnline, .sleep, .wake, .stop:
+        .readRecords, .readAll, .readStatus, .decide, .setSyncing, .seal, .answerRestore,
+        .syncNow, .goOffline, .goOnline, .sleep, .wake, .stop:
         preconditionFailure("only chunk orders may be queued before the home is loaded")
       }
     }

@@ -57,13 +57,14 @@ enum ReplicaTask: Sendable {
   case load
   case edit(OrderID, EditRequest)
   case transact(OrderID, EditScript)
-  case join(OrderID, HomeIdentity)
+  /// Joins, with the keys of sealed zones; or does neither.
+  case join(OrderID, HomeIdentity, [ZoneKeys] = [])
   case decide(OrderID, RecordKey, keepLocal: Bool)
   case perform(OrderID, app: String, JSONValue)
   case show(OrderID, app: String, JSONValue)
   case nameDevices([DeviceID: String])
   case setSyncing(OrderID, zone: Name, Bool)
-  /// Seals the zones of these keys. The home has no records in a zone that was not sealed before.
+  /// See `AgentOrder.seal`.
   case seal(OrderID, [ZoneKeys])
   case answerRestore(OrderID, app: String)
   /// Makes the edits that are due. When connected, edits of other devices are left to them for a
@@ -141,7 +142,7 @@ enum ReplicaResult: Sendable {
   case loaded(LoadedHome)
   case edited(OrderID, Result<Record, EditFailure>)
   case transacted(OrderID, Result<[Record], EditFailure>)
-  case joined(OrderID, LoadedHome)
+  case joined(OrderID, Result<LoadedHome, EditFailure>)
   case answered(OrderID, Result<AppView, EditFailure>)
   case stateRead(OrderID, RecordSyncState)
   case read(OrderID, [Record])

@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 
 /// A device's records, cursor and outbox, on the worker's side: performs the agent's jobs, one
@@ -124,9 +125,8 @@ struct ReplicaState {
       return .edited(order, try edit(request, job.clock))
     case .transact(let order, let script):
       return .transacted(order, try transact(script, job.clock))
-    case .join(let order, let identity):
-      try join(identity)
-      return .joined(order, try loadedHome())
+    case .join(let order, let identity, let keys):
+      return .joined(order, try join(identity, keys))
     case .decide(let order, let key, let keepLocal):
       return .edited(order, try decide(key, keepLocal: keepLocal, job.clock))
     case .perform(let order, let app, let appOrder):
@@ -186,6 +186,18 @@ struct ReplicaState {
 
   private mutating func liveRecord(_ key: RecordKey) throws(StorageError) -> [Record] {
     [try transaction.record(key)].compactMap { $0 }.filter { !$0.isDeleted }
+  }
+
+  private mutating func join(_ identity: HomeIdentity, _ keys: [ZoneKeys]) throws(StorageError)
+    -> Result<LoadedHome, EditFailure>
+  {
+    try join(identity)
+    if !keys.isEmpty, case (.failure(let failure), _) = try adoptSeals(keys) {
+      try discard()
+      try load()
+      return .failure(failure)
+    }
+    return .success(try loadedHome())
   }
 
   private func loadedHome() throws(StorageError) -> LoadedHome {

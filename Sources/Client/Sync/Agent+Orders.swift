@@ -38,7 +38,8 @@ extension Agent {
     case .transact(let id, let script):
       guard !isStopping else { return report(.transacted(id, .failure(.stopping))) }
       submit(.transact(id, script), .transacting(id), offer: engine.beginOffer(), at: moment)
-    case .join(let id, let identity): submit(.join(id, identity), .joining(id), at: moment)
+    case .join(let id, let identity, let keys):
+      submit(.join(id, identity, keys), .joining(id), at: moment)
     case .decide(let id, let key, let keepLocal):
       guard !isStopping else { return report(.edited(id, .failure(.stopping))) }
       submit(
@@ -55,6 +56,9 @@ extension Agent {
     case .setSyncing(let id, let zone, let isOn):
       guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
       submit(.setSyncing(id, zone: zone, isOn), .switching(id), at: moment)
+    case .seal(let id, let keys):
+      guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
+      submit(.seal(id, keys), .switching(id), at: moment)
     case .answerRestore(let id, let app):
       guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
       submit(.answerRestore(id, app: app), .switching(id), at: moment)
@@ -117,7 +121,7 @@ extension Agent {
         if found.hasAnswer, found.retryLater == nil, !found.clockAhead { backoff.reset() }
       }
       if case .loaded(let found) = result { homeLoaded(found, outcome.outbox, at: moment) }
-      if case .joined(_, let found) = result {
+      if case .joined(_, .success(let found)) = result {
         // A revoked device that joins again may be about to use its former token.
         if uplink != nil { disconnect(because: "the device joins again", at: moment) }
         engine.unblockZones()
@@ -148,8 +152,9 @@ extension Agent {
     case .transacted(let order, let edited):
       if case .success(let records) = edited { edits += records.count }
       report(.transacted(order, edited))
-    case .joined(let order, let home):
+    case .joined(let order, .success(let home)):
       if let identity = home.identity { report(.joined(order, .success(identity))) }
+    case .joined(let order, .failure(let failure)): report(.joined(order, .failure(failure)))
     case .stateRead(let order, let state): report(.stateRead(order, .success(state)))
     case .answered(let order, let answer):
       if case .success = answer { edits += 1 }
@@ -202,7 +207,7 @@ extension Agent {
     switch job.kind {
     case .order(let id): report(.edited(id, .failure(.storage(error))))
     case .transacting(let id): report(.transacted(id, .failure(.storage(error))))
-    case .joining(let id): report(.joined(id, .failure(error)))
+    case .joining(let id): report(.joined(id, .failure(.storage(error))))
     case .readingState(let id): report(.stateRead(id, .failure(error)))
     case .answered(let id): report(.answered(id, .failure(.storage(error))))
     case .switching(let id): report(.switched(id, .failure(.storage(error))))

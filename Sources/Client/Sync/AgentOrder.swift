@@ -1,6 +1,7 @@
 import LockstepJSON
 import LockstepModel
 import LockstepRuntime
+import LockstepSealing
 import LockstepStorage
 
 /// Id of an order, chosen by the caller and repeated in the reports about the order.
@@ -18,8 +19,8 @@ package enum AgentOrder: Sendable {
   /// Reported as `transacted`, and then `changed`, once they are durable.
   case transact(OrderID, EditScript)
   /// Makes the home a device of an account, and connects. Edits that were made before are sent.
-  /// Reported as `joined`.
-  case join(OrderID, HomeIdentity)
+  /// `keys`: keys of sealed zones, as in `seal`. Reported as `joined`: both are done, or neither.
+  case join(OrderID, HomeIdentity, keys: [ZoneKeys] = [])
   /// A user's order to an app, in the app's own format (`App.outcome`): all its changes are made in
   /// one transaction, or none. Reported as `answered`, and then `changed`.
   case perform(OrderID, app: String, JSONValue)
@@ -31,6 +32,10 @@ package enum AgentOrder: Sendable {
   /// Switches the sync of a zone off, or on again. While it is off, its changes are neither sent
   /// nor applied; conflicts are resolved once it is on. Stored in the home. Reported as `switched`.
   case setSyncing(OrderID, zone: Name, Bool)
+  /// Seals these zones: from now on, only sealed records of them are taken and sent. Refused if a
+  /// zone has records that are not sealed, or is sealed with a key that is not among these. Stored
+  /// in the home, and never undone. Reported as `switched`.
+  case seal(OrderID, [ZoneKeys])
   /// The user accepts the records of an app that other devices have made (`AgentStatus.questions`).
   /// Reported as `switched`.
   case answerRestore(OrderID, app: String)
@@ -80,7 +85,7 @@ package enum AgentReport: Sendable {
   /// The edits are durable, and these are the records now, each once; or none was made.
   case transacted(OrderID, Result<[Record], EditFailure>)
   /// The home is a device of the account; or nothing was changed.
-  case joined(OrderID, Result<HomeIdentity, StorageError>)
+  case joined(OrderID, Result<HomeIdentity, EditFailure>)
   /// Result of an app; that of an order is durable. Or nothing was done.
   case answered(OrderID, Result<AppView, EditFailure>)
   /// The setting applies, also after restarts; true if it was different before.
