@@ -532,6 +532,110 @@ struct ReplicaSealingTests {
     #expect(try phone.store.record(.desk("diary"))?.text == "a secret")
   }
 
+  // MARK: questions, and changes that only save a version again
+
+  @Test mutating func aVersionThatIsBroughtBackUndoesNoDeletion() throws {
+    var (desk, phone) = try pair()
+    desk.edit(.fields("t", TestApp.task, ["title": "a"]))
+    try send(&desk)
+    let former = relay.records[0]
+    desk.pass(milliseconds: 10)
+    desk.edit(.fields("t", TestApp.task, ["title": "b"]))
+    try send(&desk)
+    try read(on: &phone)
+    relay.put(former)
+    try read(on: &phone)  // waits to be saved again
+    try read(on: &desk)
+    try send(&desk)  // the desk was faster,
+    desk.edit(EditRequest(key: .desk("t"), type: TestApp.task) { _ in nil })
+    try send(&desk)  // and its person deletes it, knowing it
+    try send(&phone)
+    #expect(try opened(relay.records[0]).isDeleted)
+    #expect(phone.conflicts == 0)
+  }
+
+  @Test mutating func aChosenVersionThatTheRelayHasLostIsSavedAgain() throws {
+    var (desk, phone) = try pair()
+    desk.edit(.fields("a", TestApp.choice, ["v": 1]))
+    try send(&desk)
+    let former = relay.records[0]
+    try read(on: &phone)
+    desk.pass(milliseconds: 10)
+    desk.edit(.fields("a", TestApp.choice, ["v": 2]))
+    try send(&desk)
+    phone.pass(milliseconds: 20)
+    phone.edit(.fields("a", TestApp.choice, ["v": 3]))
+    try send(&phone)  // asks about 2
+    relay.put(former)
+    try read(on: &phone)
+    _ = phone.decide("a", keepLocal: false)
+    phone.bringBack()
+    try send(&phone)
+    #expect(try opened(relay.records[0]).value?["v"]?.int64 == 2)
+  }
+
+  @Test mutating func aQuestionIsNoReasonToPause() throws {
+    var (desk, phone) = try pair()
+    desk.edit(.fields("a", TestApp.choice, ["v": 1]))
+    try send(&desk)
+    phone.edit(.fields("a", TestApp.choice, ["v": 2]))
+    let batch = try phone.freezeOneBatch()
+    try phone.answer(batch, relay.save(batch, by: phone.device))
+    guard case .success(.applied(let applied)) = phone.outcome.result else { return }
+    #expect(phone.outbox.askingCount == 1)
+    #expect(applied.retryLater == nil)
+  }
+
+  @Test mutating func aRecordWithoutNumbersStopsNothingElse() throws {
+    var (desk, phone) = try pair()
+    let last = VersionVector().adding(desk.device, Limits.sequenceLimit - 1)
+    relay.put(
+      ZoneSeal(sealKeys([1])).sealed(
+        Record(
+          zone: TestApp.zone, name: Name(trusted: "a"), type: TestApp.note,
+          fields: Array(#"{"text":"x"}"#.utf8), modifiedAt: 1, device: desk.device, tag: 0),
+        vector: last))
+    try read(on: &phone)
+    phone.edit(.note("a", "y"))
+    phone.edit(.note("b", "z"))
+    _ = phone.freezeBatch()
+    try send(&phone)
+    #expect(phone.outbox.parkedCount == 1)
+    #expect(relay.live.count == 2)
+  }
+
+  @Test mutating func theFloorIncludesNoEditThatNobodyHasSeen() throws {
+    var (_, phone) = try pair()
+    phone.edit(.count("c"))
+    let batch = try phone.freezeOneBatch()
+    var vector = VersionVector()
+    var last = phone.device
+    for number in 1...UInt64(Limits.vectorEntries + 1) {
+      last = DeviceID(rawValue: 100 + number)
+      vector = vector.adding(last, 1_000_000 + Int64(number))
+    }
+    relay.put(
+      ZoneSeal(sealKeys([1])).sealed(
+        Record(
+          zone: TestApp.zone, name: Name(trusted: "c"), type: TestApp.counter,
+          fields: Array(#"{"x":1}"#.utf8), modifiedAt: 1_000_065, device: last, tag: 0),
+        vector: vector))
+    try phone.answer(batch, relay.save(batch, by: phone.device))
+    try send(&phone)
+    #expect(try phone.store.record(.desk("c"))?.value?[phone.device.text]?.int64 == 1)
+  }
+
+  @Test mutating func choosingTheRelaysVersionSavesNothing() throws {
+    var (desk, phone) = try pair()
+    desk.edit(.fields("a", TestApp.choice, ["v": 1]))
+    try send(&desk)
+    phone.edit(.fields("a", TestApp.choice, ["v": 2]))
+    try send(&phone)
+    _ = phone.decide("a", keepLocal: false)
+    phone.bringBack()
+    #expect(phone.freezeBatch() == nil)
+  }
+
   // MARK: records that do not open
 
   @Test(arguments: ["author", "time", "type", "name", "plain"])

@@ -493,7 +493,9 @@ extension ReplicaState {
     throws(StorageError) -> OutboxEntry?
   {
     let tag = try transaction.record(old.key)?.tag ?? base.tag
-    guard inTime != base else {
+    // A version that has left the device is not undone by silence.
+    let mustBeSent = old.lineage.map { $0.number != nil || $0.made != $0.base || tag == 0 } ?? false
+    guard inTime != base || mustBeSent else {
       transaction.remove(old)
       var held = base
       held.tag = tag
@@ -503,7 +505,7 @@ extension ReplicaState {
     var entry = old
     entry.lineage = old.lineage?.changed(by: device)
     entry.fields = inTime.fields
-    entry.timeMade = entry.record(by: device, tag: 0)
+    entry.timeMade = inTime == base ? nil : entry.record(by: device, tag: 0)
     transaction.put(entry)
     try transaction.put(try record(of: entry, tag: tag))
     return entry

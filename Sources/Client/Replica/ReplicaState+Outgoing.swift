@@ -26,10 +26,9 @@ extension ReplicaState {
     }
     try restamp(clock)
     guard clock.isTrusted else { return nil }
-    var chosen = try chooseEntries(offer.bounds, clock)
+    var chosen = try chooseNumbered(offer.bounds, clock)
     guard !chosen.isEmpty else { return nil }
     for index in chosen.indices {
-      guard number(&chosen[index].entry) else { return parkUnnumbered(chosen.map(\.entry)) }
       chosen[index].mutation.includes = try includes(chosen[index].entry)
       chosen[index].entry.includes = chosen[index].mutation.includes
       chosen[index].entry.state = .sent(offer.id)
@@ -38,13 +37,45 @@ extension ReplicaState {
     return sealed(ReplicaState.request(offer.id, chosen))
   }
 
-  /// Parks changes to records that have no numbers left for further versions. Only a program that
-  /// gives the greatest number at once leads to that.
-  private mutating func parkUnnumbered(_ entries: [OutboxEntry]) -> SaveRequest? {
-    for var entry in entries where !number(&entry) {
-      park(entry, Refusal(.badRequest, "The record can have no further versions. Copy it."))
+  /// Returns the changes to send, with their numbers. Parks those that a sealed zone cannot send.
+  private mutating func chooseNumbered(_ bounds: BatchBounds, _ clock: ClockReading)
+    throws(StorageError) -> [OutgoingEntry]
+  {
+    // Each turn but the last parks a change.
+    while true {
+      var chosen = try chooseEntries(bounds, clock)
+      var isComplete = true
+      for index in chosen.indices {
+        guard let reason = number(&chosen[index]) else { continue }
+        isComplete = false
+        parkUnsent(chosen[index].entry, Refusal(.badRequest, reason))
+      }
+      if isComplete { return chosen }
     }
-    return nil
+  }
+
+  /// Returns the reason that the change cannot be sent; nil if it can.
+  private func number(_ outgoing: inout OutgoingEntry) -> String? {
+    let isSealed = sealing.isSealed(outgoing.entry.key.zone)
+    if isSealed, !outgoing.mutation.chunks.isEmpty {
+      return "The zone is sealed, and files cannot be sealed yet. Remove the file."
+    }
+    // Only a program that gives the greatest number at once leads to that.
+    return number(&outgoing.entry) ? nil : "The record can have no further versions. Copy it."
+  }
+
+  /// Parks a change that waits. Others of its group go on without it.
+  private mutating func parkUnsent(_ entry: OutboxEntry, _ refusal: Refusal) {
+    if let group = entry.group {
+      for var member in transaction.outbox.entries where member.group == group {
+        member.group = nil
+        transaction.put(member)
+      }
+    }
+    var parked = entry
+    parked.state = .parked(refusal)
+    parked.group = nil
+    transaction.put(parked)
   }
 
   /// Returns the changes to send. Omits changes that name chunks of files which the relay may lack.

@@ -88,22 +88,29 @@ extension ReplicaState {
     _ entry: OutboxEntry, _ server: OpenedRecord, _ applied: inout Applied
   ) throws(StorageError) {
     let lineage = entry.lineage ?? OutboxEntry.Lineage(base: VersionVector(), made: VersionVector())
-    if let asked = lineage.asked, case .asking = entry.state, asked.covers(server.vector) {
-      guard asked == server.vector else { return }
+    if let asked = lineage.asked, case .asking(let known) = entry.state,
+      asked.covers(server.vector)
+    {
       var asking = entry
-      asking.state = .asking(server.record.plain)
+      asking.state = .asking(asked == server.vector ? server.record.plain : known.missing)
       return transaction.put(asking)
     }
-    let isSame =
-      server.record.modifiedAt == entry.modifiedAt && server.record.type == entry.type
-      && Merging.equal(entry.fields, server.record.fields)
-    let own = lineage.version(by: device)
-    let includesOwn = own.map { server.vector.covers($0) && (server.vector != $0 || isSame) }
-    if includesOwn == true || (isSame && server.vector.covers(lineage.made)) {
+    let own = entry.record(by: device, tag: 0)
+    let isSame = own.isSame(as: server.record)
+    // The change only saves a version again.
+    let isRepeated = entry.base.map { $0.isSame(as: own) } ?? false
+    let isEqual = server.vector == lineage.base && !isSame && isRepeated
+    let includesOwn =
+      lineage.includesChange(server.vector, by: device, isSame: isSame)
+      || (isRepeated && !isEqual && server.vector.covers(lineage.base))
+    if includesOwn || (isSame && server.vector.covers(lineage.made)) {
       transaction.remove(entry)
       return try acceptServerVersion(server.record, server.vector, for: entry.key)
     }
-    if lineage.made.covers(server.vector) { return try rebase(entry, lineage, on: server) }
+    // Two versions of one vector and different contents come from a device that was set back.
+    if !isEqual, lineage.made.covers(server.vector) {
+      return try rebase(entry, lineage, on: server)
+    }
     if isSame {
       var joint = lineage.changed(by: device)
       joint.made = joint.made.joined(with: server.vector)
@@ -130,6 +137,7 @@ extension ReplicaState {
   mutating func rebase(_ entry: OutboxEntry, onTag tag: ChangeTag) throws(StorageError) {
     var entry = entry
     entry.base?.tag = tag
+    if case .asking(let asked) = entry.state { entry.state = .asking(asked.missing) }
     transaction.put(entry)
     guard var held = try transaction.record(entry.key) else { return }
     held.tag = tag
@@ -143,13 +151,14 @@ extension ReplicaState {
     var entry = entry
     var record = server.record
     let resolution: Resolution
-    if server.vector.covers(lineage.base) {
+    if server.vector.covers(lineage.base), server.vector != lineage.base {
       if let base = entry.base, !base.isDeleted { record = merging.completed(record, over: base) }
       resolution = merging.resolve(entry, record)
     } else if let base = entry.base, !(base.isDeleted && base.tag == 0) {
       // The author of the relay's version did not know the base.
       resolution = merging.resolve(entry, madeOn: base, record)
-      entry.base = .nothing(at: entry.key, type: entry.type)
+      let isRepeated = base.isSame(as: entry.record(by: device, tag: 0))
+      if !isRepeated { entry.base = .nothing(at: entry.key, type: entry.type) }
     } else {
       entry.base = nil
       resolution = merging.resolve(entry, record)
@@ -183,7 +192,7 @@ extension ReplicaState {
 
   /// Sends the change later if the relay has refused it for the very version that it was made on.
   private func pauseIfUnchanged(_ entry: OutboxEntry, _ applied: inout Applied) {
-    guard let open = transaction.outbox.open(entry.key),
+    guard let open = transaction.outbox.open(entry.key), open.state == .waiting,
       (open.base?.tag ?? 0) == (entry.base?.tag ?? 0), open.modifiedAt == entry.modifiedAt
     else { return }
     applied.retryLater = Refusal(
@@ -243,9 +252,26 @@ extension ReplicaState {
   }
 }
 
+extension Record {
+  /// The version that a person is asked about, once the relay has another one or none.
+  fileprivate var missing: Record {
+    var missing = self
+    missing.tag = 0
+    return missing
+  }
+}
+
 extension OutboxEntry.Lineage {
   /// Vector of the change itself; nil before it has a number.
   func version(by device: DeviceID) -> VersionVector? { number.map { made.adding(device, $0) } }
+
+  /// True if a version of this vector includes the change itself. `isSame`: it has its content.
+  func includesChange(_ other: VersionVector, by device: DeviceID, isSame: Bool) -> Bool {
+    guard let number, let own = version(by: device) else { return false }
+    // The number of a device without an entry is a guess.
+    let isNamed = other[device] > other.floor && other[device] >= number
+    return isNamed && other.covers(own) && (other != own || isSame)
+  }
 
   /// Returns the lineage of a change that was made on this one, and replaces it.
   func changed(by device: DeviceID) -> OutboxEntry.Lineage {

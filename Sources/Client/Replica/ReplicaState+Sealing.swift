@@ -43,7 +43,9 @@ extension ReplicaState {
     let zone = keys.zone.text
     let entries = transaction.outbox.entries.filter { $0.key.zone == keys.zone }
     let haveLeft = entries.contains { entry in
-      entry.isSent || entry.firstSent != nil || (entry.base?.tag ?? 0) > 0
+      if case .parked = entry.state { return true }
+      return entry.isSent || entry.firstSent != nil || (entry.base?.tag ?? 0) > 0
+        || entry.base?.isLost == true
     }
     let seal = ZoneSeal(keys)
     let areSealed = try transaction.allRecords(zone: keys.zone).allSatisfy { record in

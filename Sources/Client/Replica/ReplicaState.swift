@@ -538,14 +538,15 @@ extension ReplicaState {
     // A version of tag 0 is one that the relay has lost, or means that the record is gone; the base
     // is then what the relay has.
     let isThere = server.tag > 0
+    let isSealed = sealing.isSealed(key.zone)
     let hasNothing = server.isDeleted && (entry.base?.tag ?? 0) == 0
-    if !keepLocal, isThere || hasNothing {
+    if !keepLocal, isThere || hasNothing || isSealed {
       transaction.remove(entry)
-      if isThere {
+      if isThere || isSealed {
         try transaction.put(
           server, replacing: [try transaction.record(key)], vector: entry.lineage?.asked)
-        // Meanwhile the relay has deleted that version, which no device did.
-        if sealing.isSealed(key.zone), (entry.base?.tag ?? 0) == 0 {
+        // Meanwhile the relay has gone back behind that version, or has deleted it.
+        if isSealed, !isThere {
           transaction.markLost(key)
           hasLostRecords = true
         }
@@ -562,7 +563,11 @@ extension ReplicaState {
       entry.modifiedAt + 1, max(stamp(after: held, clock), stamp(after: server, clock)))
     entry.isStampTrusted = clock.isTrusted
     entry.lineage = entry.lineage?.changed(by: device).resolved
-    if isThere { entry.base = server }
+    if isThere || isSealed {
+      let tag = isThere ? server.tag : entry.base?.tag ?? 0
+      entry.base = server
+      entry.base?.tag = tag
+    }
     if !keepLocal { (entry.type, entry.fields) = (server.type, server.fields) }
     entry.fields = merging.chosen(entry, over: server)
     entry.state = .waiting
