@@ -32,7 +32,7 @@ test("folders import only the folders below them, and nothing from outside", () 
   const allowed = {
     json: ["json"], model: ["model", "json"], apps: ["apps", "model", "json"],
     sealing: ["sealing", "model", "json"],
-    client: ["client", "model", "json"], "lockstep.js": ["client", "model", "json"],
+    client: ["client", "sealing", "model", "json"], "lockstep.js": ["client", "model", "json"],
     node: ["node", "client", "json"], "node.js": ["node", "lockstep.js"],
     testing: ["testing", "client", "model", "json"], "testing.js": ["testing", "client"],
     // The page uses the package as any app does.

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { IndexedStore, openStore } from "../../../Sources/WebClient/client/store/indexedStore.js";
+import { WriteTransaction } from "../../../Sources/WebClient/client/replica/writeTransaction.js";
 import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore.js";
+import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
 import { FakeIndexedDB } from "./support/fakeIndexedDB.js";
 
 const environment = { setTimer: setTimeout, clearTimer: clearTimeout };
@@ -35,6 +37,52 @@ for (const [kind, open] of Object.entries(kinds)) {
     value.list.push(2);
     (await store.value("v")).list.push(3);
     assert.deepEqual(await store.value("v"), { list: [1] });
+  });
+
+  test(`${kind}: the vectors of sealed versions are there again, and of others there are none`,
+    async () => {
+      const store = await open();
+      const { term } = await store.claim(claim("tab", 0));
+      const [first, second] = [1, 2].map((number) => new VersionVector(
+        [{ device: "00000000000000aa", number }, { device: "00000000000000bb", number: 9 }]));
+      const record = (name) => ({ zone: "Z", name, type: "T", fields: { a: 1 }, modifiedAt: 1,
+        device: "00000000000000aa", tag: 3, deleted: false });
+      const entry = (number, more) => ({ number, ...record(`entry ${number}`), base: null,
+        isStampTrusted: true, state: { kind: "waiting" }, ...more });
+      const before = new WriteTransaction({ records: [], outbox: [], values: [] });
+      before.put(record("sealed"), 0, [], second);
+      before.put(record("plain"));
+      const frozen = { base: first, made: second, number: 7, asked: null };
+      const asking = { base: first, made: second, number: null, asked: first };
+      for (const made of [entry(1, { lineage: frozen }), entry(2, { lineage: asking }), entry(3)]) {
+        before.putEntry(made);
+      }
+      await store.write(term, before.finish().writes);
+      const { records, outbox } = await store.load();
+      assert.deepEqual(structuredClone({ records, outbox }), { records, outbox }, "plain objects");
+      const after = new WriteTransaction({ records, outbox, values: [] });
+      assert.deepEqual(after.vector("Z\nsealed"), second);
+      assert.equal(after.vector("Z\nsealed").number("00000000000000bb"), 9);
+      assert.deepEqual([after.vector("Z\nplain"), after.vector("Z\nnone")], [null, null]);
+      assert.deepEqual(after.outbox.entry(1).lineage, frozen);
+      assert.deepEqual(after.outbox.entry(2).lineage, asking);
+      assert.ok(after.outbox.entry(2).lineage.asked instanceof VersionVector);
+      assert.equal(Object.hasOwn(after.outbox.entry(3), "lineage"), false);
+      // A local change has no vector until the relay has it.
+      after.put({ ...record("sealed"), fields: { a: 2 } });
+      await store.write(term, after.finish().writes);
+      const rows = (await store.load()).records;
+      assert.deepEqual(rows.map((row) => Object.hasOwn(row, "vector")), [false, false]);
+    });
+
+  test(`${kind}: a vector that is none is not taken for one`, async () => {
+    const store = await open();
+    const { term } = await store.claim(claim("tab", 0));
+    const row = { record: { zone: "Z", name: "n" }, snapshot: 0, isLost: false,
+      vector: { entries: [{ device: "short", number: 1 }], floor: 0 } };
+    await store.write(term, [put("records", "Z\nn", row)]);
+    const contents = await store.load();
+    assert.throws(() => new WriteTransaction(contents), RangeError);
   });
 
   test(`${kind}: one leads, and another when the lease has run out`, async () => {

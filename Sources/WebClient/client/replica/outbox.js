@@ -15,7 +15,8 @@ import { mayPass } from "../refusal.js";
  * `timeMade`: the record after the last due edit between `base` and `fields`. `group`: a number
  * shared by entries that must be saved together. `firstSent`: the stamp of the first version of
  * this change that was sent and never answered. `includes`: the fingerprints of lost versions that
- * it includes, set when it is frozen, so that it is sent alike each time.
+ * it includes, set when it is frozen, so that it is sent alike each time. `lineage`: its descent,
+ * in a sealed zone.
  *
  * @typedef {{number: number, zone: string, name: string, type: string, fields: object | null,
  *   chunks?: string[], modifiedAt: number, isStampTrusted: boolean,
@@ -23,7 +24,8 @@ import { mayPass } from "../refusal.js";
  *   state: {kind: "waiting" | "sent" | "parked" | "asking", batch?: string, refusal?: object,
  *     server?: import("../record.js").Record},
  *   timeMade?: import("../record.js").Record | null, group?: number | null,
- *   firstSent?: number | null, includes?: string[]}} OutboxEntry
+ *   firstSent?: number | null, includes?: string[],
+ *   lineage?: import("./lineage.js").Lineage}} OutboxEntry
  */
 
 export const waiting = Object.freeze({ kind: "waiting" });

@@ -2,14 +2,17 @@ import { equal } from "../../json/jsonValue.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { fingerprint, isSameVersion, keyOf, plain } from "../record.js";
+import { restoredVersions, storedVersions } from "./lineage.js";
 import { knownTag, Outbox } from "./outbox.js";
 
 /**
  * A device's records, outbox and stored values, with the changes of the current transaction.
- * Writes, and makes no decisions.
+ * Writes, and makes no decisions. `vector`: that of a version of a sealed zone; missing in other
+ * zones, and for a version that the relay has not acknowledged (see `lineage`).
  *
  * @typedef {{record: import("../record.js").Record, snapshot: number, isLost: boolean,
- *   ancestors?: string[]}} Row
+ *   ancestors?: string[],
+ *   vector?: import("../../sealing/versionVector.js").VersionVector}} Row
  */
 export class WriteTransaction {
   /**
@@ -26,8 +29,8 @@ export class WriteTransaction {
 
   /** @param {{records: Row[], outbox: object[], values: [string, any][]}} contents */
   constructor({ records, outbox, values }) {
-    this.#rows = new Map(records.map((row) => [keyOf(row.record), row]));
-    this.outbox = new Outbox(outbox);
+    this.#rows = new Map(records.map((row) => [keyOf(row.record), restoredVersions(row)]));
+    this.outbox = new Outbox(outbox.map(restoredVersions));
     this.#values = new Map(values);
   }
 
@@ -45,9 +48,16 @@ export class WriteTransaction {
     return found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
 
+  /** Returns all records of a zone, deleted ones included. */
+  allRecords(zone) {
+    return [...this.#rows.values()].map(({ record }) => record)
+      .filter((record) => record.zone === zone);
+  }
+
   /** Stores a record, which is then not lost. `snapshot`: number of the snapshot that names it.
-   * `replaced`: versions on which the record was made. */
-  put(record, snapshot = 0, replaced = []) {
+   * `replaced`: versions on which the record was made. `vector`: that of a version of a sealed zone
+   * without a local change. */
+  put(record, snapshot = 0, replaced = [], vector = null) {
     const key = keyOf(record);
     const row = this.#rows.get(key);
     const named = Math.max(row?.snapshot ?? 0, snapshot);
@@ -63,9 +73,12 @@ export class WriteTransaction {
     const ancestors = [...known, ...prints].slice(-limits.ancestors);
     this.#write(key, {
       record: plain(record), snapshot: named, isLost: false,
-      ...(ancestors.length > 0 ? { ancestors } : {}),
+      ...(ancestors.length > 0 ? { ancestors } : {}), ...(vector ? { vector } : {}),
     });
   }
+
+  /** Returns the vector of the held version; null if there is none, or it has a local change. */
+  vector(key) { return this.#rows.get(key)?.vector ?? null; }
 
   /** Returns the fingerprints of versions that the record has replaced, oldest first. */
   ancestors(key) { return this.#rows.get(key)?.ancestors ?? []; }
@@ -158,8 +171,8 @@ export class WriteTransaction {
    */
   finish() {
     const read = {
-      records: (key) => this.#rows.get(key),
-      outbox: (number) => this.outbox.entry(number),
+      records: (key) => storedVersions(this.#rows.get(key)),
+      outbox: (number) => storedVersions(this.outbox.entry(number)),
       values: (key) => this.#values.get(key),
     };
     const writes = [];
