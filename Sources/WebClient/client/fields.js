@@ -19,8 +19,8 @@ export function sizeOf(fields) {
   return size;
 }
 
-/** True if the fields fit into a record. */
-export const fitsRecord = (fields) => sizeOf(fields) <= limits.recordBytes;
+/** True if fields of this size, in bytes, fit into a record. */
+export const fitsRecord = (size) => size <= limits.recordBytes;
 
 /** Returns the reason that a value cannot be a record's fields; null if it can. */
 export function faultOfFields(fields) {

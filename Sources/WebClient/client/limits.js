@@ -39,6 +39,13 @@ export const limits = Object.freeze({
   ancestors: 8,
   /** Lost versions that a record names as included. */
   includes: 8,
+  /** Generations of an account's key that a device has: one for each revocation of a device. */
+  keyGenerations: 64,
+  /** Records of sealed zones that are listed as unreadable; of further ones only their presence is
+   * known. */
+  unreadableRecords: 1_000,
+  /** Names at the relay, of records of sealed zones, that a device keeps in memory. */
+  relayNamesKept: 100_000,
   /** Ranges of lost tags that a device remembers. */
   tagGaps: 1_000,
   /** Change in milliseconds from which a measured clock offset is written to the store. */

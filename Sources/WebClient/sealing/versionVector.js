@@ -1,6 +1,7 @@
 import { hex, hexBytes } from "./hex.js";
 
-const entriesMax = 64;
+/** Entries of a vector at most. */
+export const vectorEntriesMax = 64;
 const numberMax = Number.MAX_SAFE_INTEGER;
 const numberBytes = 8;
 const entryBytes = 16;
@@ -9,7 +10,7 @@ const isDevice = (text) => typeof text === "string" && /^[0-9a-f]{16}$/.test(tex
 
 /** True if these are the entries and the floor of a vector. */
 function areValid(entries, floor) {
-  return Number.isSafeInteger(floor) && floor >= 0 && entries.length <= entriesMax
+  return Number.isSafeInteger(floor) && floor >= 0 && entries.length <= vectorEntriesMax
     && entries.every(({ device, number }, index) => isDevice(device)
       && Number.isSafeInteger(number) && number > floor
       // Devices have as many digits each, so their texts are in the order of their numbers.
@@ -73,9 +74,9 @@ export class VersionVector {
     const entries = devices
       .map((device) => ({ device, number: Math.max(this.number(device), other.number(device)) }))
       .filter(({ number }) => number > floor);
-    if (entries.length <= entriesMax) return new VersionVector(entries, floor);
+    if (entries.length <= vectorEntriesMax) return new VersionVector(entries, floor);
     const numbers = entries.map(({ number }) => number).sort((left, right) => left - right);
-    const raised = numbers[entries.length - entriesMax - 1];
+    const raised = numbers[entries.length - vectorEntriesMax - 1];
     return new VersionVector(entries.filter(({ number }) => number > raised), raised);
   }
 

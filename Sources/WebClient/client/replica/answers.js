@@ -1,9 +1,12 @@
 import { equal } from "../../json/jsonValue.js";
 import { advice, blamesContent, mayPass } from "../refusal.js";
 import { keyOf, nothingAt } from "../record.js";
-import { recordOf, waiting } from "./outbox.js";
+import { areSame, versionOf } from "./lineage.js";
+import { isGrouped, recordOf, waiting } from "./outbox.js";
 import { detectRestoreByAnswer } from "./restore.js";
 import { completed, reconcile } from "./reconciling.js";
+import { reconcileOpened, rebaseOnTag } from "./sealedVersions.js";
+import { openedResults } from "./sealing.js";
 
 /** Applies the relay's answer to a batch. */
 export function applyAnswer(state, id, answer, applied) {
@@ -12,24 +15,33 @@ export function applyAnswer(state, id, answer, applied) {
   applied.hasAnswer = true;
   const isRestored = detectRestoreByAnswer(state, answer);
   if (isRestored) applied.foundGap = true;
-  const unanswered = [...frozen.entries];
-  for (const result of answer.results) {
-    const at = unanswered.findIndex((entry) => entry.name === result.name);
-    if (at < 0) continue;
-    const [entry] = unanswered.splice(at, 1);
-    if (result.conflict) conflict(state, entry, result.conflict, isRestored, applied);
-    else if (result.error) refuse(state, entry, result.error, applied);
-    else acknowledge(state, entry, result.tag);
+  for (const result of openedResults(state, answer.results, frozen.entries)) {
+    applyResult(state, result, isRestored, applied);
   }
-  // Entries that the answer omits are sent again.
-  for (const entry of unanswered) returnToWaiting(state, entry);
+}
+
+function applyResult(state, result, isRestored, applied) {
+  const { entry } = result;
+  switch (result.kind) {
+    case "saved": acknowledge(state, entry, result.tag); break;
+    case "refused": refuse(state, entry, result.refusal, applied); break;
+    case "conflict": conflict(state, entry, result.server, isRestored, applied); break;
+    case "opened": conflictOpened(state, entry, result.arrived, applied); break;
+    case "absent":
+      rebaseOnTag(state, returnToWaiting(state, entry), 0);
+      pauseIfUnchanged(state, entry, applied);
+      break;
+    // Entries that the answer omits are sent again; those whose record cannot be read, once it can.
+    case "unreadable": case "omitted": returnToWaiting(state, entry); break;
+    default: throw new TypeError(`unknown result ${result.kind}`);
+  }
 }
 
 /** Handles the refusal of a whole batch. */
 export function refuseBatch(state, id, refusal) {
   const frozen = state.transaction.outbox.frozen;
   if (frozen?.id !== id) return;
-  const isOneChange = frozen.entries.length === 1 || typeof frozen.entries[0].group === "number";
+  const isOneChange = frozen.entries.length === 1 || isGrouped(frozen.entries[0]);
   for (const entry of frozen.entries) {
     if (isOneChange && blamesContent(refusal)) park(state, entry, refusal);
     else returnToWaiting(state, entry, refusal.code !== "clockAhead");
@@ -65,12 +77,14 @@ function acknowledge(state, entry, tag) {
   const { transaction } = state;
   transaction.removeEntry(entry);
   const saved = recordOf(entry, state.device, tag);
+  const vector = versionOf(entry.lineage, state.device);
   const later = transaction.outbox.open(keyOf(entry));
   if (!later) {
-    transaction.put(saved);
+    transaction.put(saved, 0, [], vector);
     return;
   }
   const put = { ...later, base: saved };
+  if (vector && later.lineage) put.lineage = { ...later.lineage, base: vector };
   // The version that the person is asked about has been replaced.
   if (later.state.kind === "asking" && later.state.server.tag < tag) {
     put.state = { kind: "asking", server: saved };
@@ -92,6 +106,26 @@ function conflict(state, entry, server, isRestored, applied) {
   // A conflict with a tombstone that is no longer kept has no useful type.
   const there = server.tag === 0 ? { ...server, type: entry.type } : server;
   reconcile(state, open, completed(state, there, open.base), applied);
+}
+
+/** Handles the relay's report that it has another version of a record of a sealed zone. */
+function conflictOpened(state, entry, server, applied) {
+  const own = versionOf(entry.lineage, state.device);
+  if (own && areSame(own, server.vector) && equal(entry.fields, server.record.fields)) {
+    acknowledge(state, entry, server.tag);
+    return;
+  }
+  reconcileOpened(state, returnToWaiting(state, entry), server, applied);
+  pauseIfUnchanged(state, entry, applied);
+}
+
+/** Sends the change later if the relay has refused it for the very version that it was made on. */
+function pauseIfUnchanged({ transaction }, entry, applied) {
+  const open = transaction.outbox.open(keyOf(entry));
+  if (!open || open.modifiedAt !== entry.modifiedAt) return;
+  if ((open.base?.tag ?? 0) !== (entry.base?.tag ?? 0)) return;
+  applied.retryLater = { code: "internalError",
+    detail: "the relay reports a conflict with the version that it was told of" };
 }
 
 function refuse(state, entry, refusal, applied) {
@@ -130,6 +164,9 @@ function returnToWaiting(state, entry, trusted = true) {
     transaction.removeEntry(entry);
     open = { ...later, base, firstSent, timeMade: later.timeMade ?? entry.timeMade ?? null,
       group: entry.group ?? null };
+    if (entry.lineage && later.lineage) {
+      open.lineage = { ...later.lineage, base: entry.lineage.base };
+    }
   }
   transaction.putEntry(open);
   return open;
@@ -137,7 +174,7 @@ function returnToWaiting(state, entry, trusted = true) {
 
 /** Parks an entry that was refused for good: it waits for the person. An edit made on top of it is
  * tried separately. */
-function park(state, entry, refusal) {
+export function park(state, entry, refusal) {
   if (state.transaction.outbox.open(keyOf(entry))) {
     returnToWaiting(state, entry);
     return;

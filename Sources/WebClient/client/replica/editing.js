@@ -5,6 +5,7 @@ import { areChunks, chunksBeside, chunksNamed } from "../../model/fileReference.
 import { shown } from "../../model/stamps.js";
 import { keyOf, lostVersion, standsForLost } from "../record.js";
 import { explanationOfEdit } from "../scope.js";
+import { changedLineage, newLineage, resolvedLineage, withLineage } from "./lineage.js";
 import { recordOf, waiting } from "./outbox.js";
 import { recordOffset, restampAll, stampAfter } from "./stamps.js";
 
@@ -46,6 +47,7 @@ export function changeRecords(state, make, clock) {
   });
   checkForms(state, edits);
   const changes = edits.map((edit) => changeOf(state, edit, clock));
+  checkFiles(state, changes);
   checkRoom(state, changes);
   return changes.map((change) => frozen(shown(writeChange(state, change, clock))));
 }
@@ -137,18 +139,28 @@ function checkScope(state, zone) {
   throw new EditError("outOfScope", explanationOfEdit(state.scope, zone));
 }
 
-function checkRoom({ transaction }, changes) {
+function checkFiles({ sealing }, changes) {
+  for (const { zone, chunks } of changes) {
+    if (chunks.length > 0 && sealing.isSealed(zone)) {
+      throw new EditError("refused",
+        `the zone ${zone} is sealed, and files cannot be sealed yet; use another zone`);
+    }
+  }
+}
+
+function checkRoom({ transaction, sealing }, changes) {
   const { outbox } = transaction;
   let entries = outbox.size;
   let bytes = outbox.bytes;
   for (const change of changes) {
     const key = keyOf(change);
-    if (!fitsRecord(change.fields)) {
+    const size = sealing.relaySize(change);
+    if (!fitsRecord(size)) {
       throw new EditError("tooLarge",
         "a record has at most 1 MiB as JSON; shorten it, or share it among several records");
     }
     if (!outbox.open(key)) entries += 1;
-    bytes += sizeOf(change.fields) + sizeOf(transaction.record(key)?.fields);
+    bytes += size + sizeOf(transaction.record(key)?.fields);
   }
   if (entries > limits.outboxRecords || bytes > limits.outboxBytes) {
     throw new EditError("outboxFull", "too many changes wait for the relay; connect first");
@@ -195,8 +207,16 @@ export function decide(state, decision, clock) {
   const hasNothing = server.deleted && (entry.base?.tag ?? 0) === 0;
   if (!keepLocal && (isThere || hasNothing)) {
     transaction.removeEntry(entry);
-    if (isThere) transaction.put(server, 0, [transaction.record(key)]);
-    else transaction.removeRecord(key);
+    if (!isThere) {
+      transaction.removeRecord(key);
+      return server;
+    }
+    transaction.put(server, 0, [transaction.record(key)], entry.lineage?.asked);
+    // Meanwhile the relay has deleted that version, which no device did.
+    if (state.sealing.isSealed(zone) && (entry.base?.tag ?? 0) === 0) {
+      transaction.markLost(key);
+      state.hasLost = true;
+    }
     return server;
   }
   checkScope(state, zone);
@@ -208,6 +228,7 @@ export function decide(state, decision, clock) {
     modifiedAt: Math.max(entry.modifiedAt + 1, stampAfter(state, held, clock),
       stampAfter(state, server, clock)),
     base: isThere ? server : entry.base,
+    ...withLineage(resolvedLineage(changedLineage(entry.lineage, state.device))),
   };
   if (!keepLocal) {
     Object.assign(decided, { type: server.type, fields: server.fields,
@@ -243,7 +264,7 @@ export function makeDueEdits(state, isConnected, clock) {
       due.set(first.key, edit);
       continue;
     }
-    if (!edit || !hasRoomFor(state, edit.fields)) {
+    if (!edit || !hasRoomFor(state, { ...held, fields: edit.fields })) {
       // If there is no room, the edit is made when this record is next examined.
       due.set(first.key, null);
       continue;
@@ -261,7 +282,8 @@ function makeDueEditsOfAll(state, clock) {
       const held = state.transaction.record(key);
       const edit = state.dueEdit(held);
       if (!edit || !(clock.isTrusted || edit.owner === state.device)) break;
-      if (edit.dueAt > stampAfter(state, held, clock) || !hasRoomFor(state, edit.fields)) break;
+      if (edit.dueAt > stampAfter(state, held, clock)) break;
+      if (!hasRoomFor(state, { ...held, fields: edit.fields })) break;
       makeDueEdit(state, held, edit, clock);
     }
   }
@@ -275,10 +297,10 @@ function makeDueEdit(state, held, edit, clock) {
   }, clock);
 }
 
-function hasRoomFor(state, fields) {
-  const { outbox } = state.transaction;
-  return outbox.size < limits.outboxRecords && fitsRecord(fields)
-    && outbox.bytes + sizeOf(fields) <= limits.outboxBytes;
+function hasRoomFor({ transaction: { outbox }, sealing }, change) {
+  const size = sealing.relaySize(change);
+  return outbox.size < limits.outboxRecords && fitsRecord(size)
+    && outbox.bytes + size <= limits.outboxBytes;
 }
 
 /** Removes surplus records of types with a maximum count. Requires that the device is caught up,
@@ -291,7 +313,7 @@ export function trim(state, clock) {
       const { zone } = app;
       for (const name of app.surplus(type, state.transaction.records(zone, type))) {
         const held = state.transaction.record(keyOf({ zone, name }));
-        if (!alive(held) || !hasRoomFor(state, null)) continue;
+        if (!alive(held) || !hasRoomFor(state, { ...held, fields: null })) continue;
         writeChange(state, {
           zone, name, type, fields: null, chunks: [], stamp: stampAfter(state, held, clock),
         }, clock);
@@ -309,9 +331,9 @@ function writeChange(state, { zone, name, type, fields, chunks, stamp, isMadeByT
   const isLost = transaction.isLost(key);
   const sent = transaction.outbox.sent(key);
   const open = transaction.outbox.open(key);
-  const entry = open ? { ...open } : {
+  const entry = open ? { ...open, ...withLineage(changedLineage(open.lineage, state.device)) } : {
     number: transaction.outbox.allocateNumber(), zone, name, state: waiting,
-    base: baseOf(state, { held, isLost, sent }),
+    base: baseOf(state, { held, isLost, sent }), ...withLineage(newLineage(state, { zone, name })),
   };
   if (entry.state.kind === "parked") entry.state = waiting;
   Object.assign(entry, { type, fields, chunks, modifiedAt: stamp });
@@ -333,7 +355,7 @@ function writeChange(state, { zone, name, type, fields, chunks, stamp, isMadeByT
 }
 
 function baseOf(state, { held, isLost, sent }) {
-  if (isLost) return lostVersion(held);
-  if (sent) return recordOf(sent, state.device, 0);
-  return held ?? null;
+  const base = sent ? recordOf(sent, state.device, 0) : held ?? null;
+  if (!isLost) return base;
+  return state.sealing.isSealed(held.zone) ? { ...base, tag: 0 } : lostVersion(held);
 }

@@ -9,6 +9,8 @@ import {
   bringBackOver, detectLosses, detectRestoreByPage, endRestore, forgetCursor,
 } from "./restore.js";
 import { completed, reconcile, rebase } from "./reconciling.js";
+import { applyOpened, loseRecord, rebaseOnTag, restoreAtRelay } from "./sealedVersions.js";
+import { arrivedRecords, forgetUnreadable } from "./sealing.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -60,11 +62,14 @@ function applyPage(state, page, applied) {
   }
   if (state.position.kind === "nothing") {
     state.beginSnapshot();
+    forgetUnreadable(state);
     detectLosses(state, page.lostTags ?? []);
   }
-  for (const record of page.changes) {
-    applyRecord(state, record, isSnapshot, applied);
-    if (isSnapshot) state.transaction.markNamed(keyOf(record), state.snapshot);
+  for (const arrived of arrivedRecords(state, page, isSnapshot)) {
+    applyArrived(state, arrived, isSnapshot, applied);
+    if (isSnapshot && !arrived.isMissing) {
+      state.transaction.markNamed(keyOf(arrived), state.snapshot);
+    }
   }
   if (isSnapshot && page.more) {
     state.position = { kind: "snapshot", token: page.token };
@@ -138,24 +143,31 @@ function storePosition(state, position) {
 /** Applies the records that were held back, once the batch in flight is answered. */
 export function applyOvertaken(state, applied) {
   if (state.overtaken.length === 0 || state.transaction.outbox.frozen) return;
-  const records = state.overtaken;
+  const arrivals = state.overtaken;
   state.overtaken = [];
-  for (const record of records) applyRecord(state, record, false, applied);
+  for (const arrived of arrivals) applyArrived(state, arrived, false, applied);
   if (state.cursor !== null) storePosition(state, state.position);
 }
 
-function applyRecord(state, arrived, isSnapshot, applied) {
-  const { transaction } = state;
+function applyArrived(state, arrived, isSnapshot, applied) {
   const key = keyOf(arrived);
   // The answer to the change in flight must be applied first: only the answer shows if this version
   // was made on top of the change or independently.
-  if (transaction.outbox.sent(key)) {
+  if (state.transaction.outbox.sent(key)) {
     const held = state.overtaken.find((other) => keyOf(other) === key);
     if (held && held.tag >= arrived.tag) return;
     state.overtaken = state.overtaken.filter((other) => other !== held);
     state.overtaken.push(arrived);
     return;
   }
+  if (arrived.isMissing) restoreAtRelay(state, arrived);
+  else if (arrived.vector) applyOpened(state, arrived, isSnapshot, applied);
+  else applyRecord(state, arrived, isSnapshot, applied);
+}
+
+function applyRecord(state, arrived, isSnapshot, applied) {
+  const { transaction } = state;
+  const key = keyOf(arrived);
   const isNews = (known) => (isSnapshot ? arrived.tag !== known : arrived.tag > known);
   const entry = transaction.outbox.open(key);
   if (entry) {
@@ -185,9 +197,12 @@ function finishSnapshot(state, applied) {
     const key = keyOf(record);
     if (transaction.outbox.holds(key)) {
       reconcileAbsent(state, key, applied);
+    } else if (state.sealing.isSealed(record.zone)) {
+      // No device has deleted it. A device that may change nothing keeps it, and so does one that
+      // may no longer read the zone.
+      if (state.mayWrite(record.zone)) loseRecord(state, key);
     } else if (hasLostTag(state.restore, record.tag) && state.mayWrite(record.zone)) {
-      transaction.markLost(key);
-      state.hasLost = true;
+      loseRecord(state, key);
     } else if (!state.restore || !record.deleted) {
       // Snapshots name no tombstones. A still older copy of the relay, which lacks the deletion,
       // may be put back later.
@@ -205,6 +220,10 @@ function reconcileAbsent(state, key, applied) {
   const entry = outbox.open(key);
   // The relay's answer decides about the change in flight, and about edits made on top of it.
   if (!entry || outbox.sent(key)) return;
+  if (state.sealing.isSealed(entry.zone)) {
+    rebaseOnTag(state, entry, 0);
+    return;
+  }
   const nothing = nothingAt(entry, entry.type);
   if (hasLostTag(state.restore, knownTag(entry))) {
     rebase(state, entry, lostVersion(entry.base ?? nothing));

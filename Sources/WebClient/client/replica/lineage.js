@@ -1,4 +1,5 @@
 import { VersionVector } from "../../sealing/versionVector.js";
+import { keyOf } from "../record.js";
 
 /**
  * Descent of a local change to a record of a sealed zone. It alone decides if the change and the
@@ -51,6 +52,20 @@ export function numberedLineage(lineage, device, time) {
   const version = lineage.made.adding(device, time);
   return version && { ...lineage, number: version.number(device) };
 }
+
+/** Returns the lineage of a new change to the record as it is held; undefined in a zone that is not
+ * sealed. */
+export function newLineage({ sealing, transaction, device }, { zone, name }) {
+  if (!sealing.isSealed(zone)) return undefined;
+  const key = keyOf({ zone, name });
+  const open = transaction.outbox.open(key)?.lineage;
+  if (open) return changedLineage(open, device);
+  const sent = versionOf(transaction.outbox.sent(key)?.lineage, device);
+  return lineageOn(sent ?? transaction.vector(key) ?? noVector);
+}
+
+/** Returns the member of an entry that has its lineage; entries of other zones have none. */
+export const withLineage = (lineage) => (lineage ? { lineage } : {});
 
 // stored forms: plain objects
 

@@ -155,8 +155,7 @@ export class Merging {
   /** Returns a version of the relay with the stamps that it lacks, by comparison with the version
    * that it replaces: another program wrote it. */
   completed(server, replaced) {
-    const isNews = replaced && !server.deleted && !replaced.deleted
-      && server.tag > replaced.tag && server.type === replaced.type;
+    const isNews = !server.deleted && !replaced.deleted && server.type === replaced.type;
     const rules = isNews ? this.#rules(server.zone, server.type) : undefined;
     // The same version under a later tag stays as it is: after a restore of the relay, another
     // device may have saved it again.

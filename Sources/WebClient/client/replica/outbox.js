@@ -49,6 +49,12 @@ export class Outbox {
 
   get size() { return this.#entries.size; }
 
+  /** True if more of what the relay has lost fits. Half of the outbox is reserved for a person's
+   * edits. */
+  get hasRoomForLost() {
+    return this.size < limits.outboxRecords / 2 && this.bytes < limits.outboxBytes / 2;
+  }
+
   entry(number) { return this.#entries.get(number); }
 
   /** Returns the entries, oldest first. */
@@ -112,7 +118,8 @@ export class Outbox {
 export function summaryOf(entries) {
   const summary = {
     unsent: 0, frozen: null, waiting: new Map(), parked: [], parkedCount: 0, asking: [],
-    askingCount: 0, setAsideCount: 0, mayBringBack: false, mayRetryParked: false,
+    askingCount: 0, setAsideCount: 0, unreadable: [], unreadableCount: 0, mayBringBack: false,
+    mayRetryParked: false,
   };
   for (const entry of entries) {
     const { zone, name, state } = entry;
@@ -157,6 +164,19 @@ export function knownTag({ state, base }) {
 export function knows({ state, base }, server) {
   if (state.kind === "asking" && state.server.tag > 0) return isSameVersion(state.server, server);
   return base ? isSameVersion(base, server) : false;
+}
+
+/** True if the entry must be saved together with others. */
+export const isGrouped = (entry) => typeof entry.group === "number";
+
+/** Returns the test of a waiting entry that is true if the relay has a version of its record, or of
+ * one that must be saved together with it, that this device cannot read. */
+export function heldBackTest({ sealing, transaction: { outbox } }) {
+  if (!sealing.hasUnreadable) return () => false;
+  const unreadable = new Set(outbox.entries().filter(
+    (entry) => entry.state.kind === "waiting" && sealing.isUnreadable(entry)));
+  const groups = new Set([...unreadable].filter(isGrouped).map(({ group }) => group));
+  return (entry) => unreadable.has(entry) || (isGrouped(entry) && groups.has(entry.group));
 }
 
 /** Returns the record that this entry makes, by `device`, at `tag`. */

@@ -1,7 +1,9 @@
 import { byteCount } from "../../json/utf8.js";
-import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { fingerprint, isFingerprint, keyOf, standsForLost } from "../record.js";
+import { park } from "./answers.js";
+import { lineageOn, noVector, numberedLineage, versionOf } from "./lineage.js";
+import { heldBackTest, isGrouped, recordOf } from "./outbox.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -23,22 +25,45 @@ const batchBytes = limits.batchBytes - (4 << 10);
 export function freezeBatch(state, offer, clock) {
   const { transaction } = state;
   const frozen = transaction.outbox.frozen;
-  if (frozen) return requestOf(frozen.id, frozen.entries);
+  if (frozen) return requestOf(state, frozen.id, frozen.entries);
   restampAll(state, clock);
   if (!clock.isTrusted) return null;
   const chosen = choose(state, offer);
   if (chosen.length === 0) return null;
-  const sent = chosen.map((entry) => ({
+  const numbered = chosen.map((entry) => withNumber(state, entry));
+  if (numbered.includes(null)) {
+    parkUnnumbered(state, chosen.filter((_, index) => numbered[index] === null));
+    return null;
+  }
+  const sent = numbered.map((entry) => ({
     ...entry, includes: includesOf(state, entry), state: { kind: "sent", batch: offer.id },
   }));
   for (const entry of sent) transaction.putEntry(entry);
-  return requestOf(offer.id, sent);
+  return requestOf(state, offer.id, sent);
+}
+
+/** Returns the change with its number as a version, in a sealed zone; null if its record has no
+ * numbers left. */
+function withNumber(state, entry) {
+  if (!state.sealing.isSealed(entry.zone)) return entry;
+  const lineage = numberedLineage(
+    entry.lineage ?? lineageOn(noVector), state.device, entry.modifiedAt);
+  return lineage && { ...entry, lineage };
+}
+
+/** Parks changes to records that have no numbers left for further versions. Only a program that
+ * gives the greatest number at once leads to that. */
+function parkUnnumbered(state, entries) {
+  for (const entry of entries) {
+    park(state, entry,
+      { code: "badRequest", detail: "the record can have no further versions; copy it" });
+  }
 }
 
 /** Returns the lost versions that the entry includes, for the relay; none unless the relay has lost
- * some. */
+ * some, and in sealed zones, whose records name all that they include (`VersionVector`). */
 function includesOf(state, entry) {
-  if (!state.restore) return [];
+  if (!state.restore || state.sealing.isSealed(entry.zone)) return [];
   const own = fingerprint(entry);
   const known = state.transaction.ancestors(keyOf(entry)).filter(isFingerprint);
   return [...known, own].slice(-limits.includes);
@@ -46,16 +71,19 @@ function includesOf(state, entry) {
 
 function choose(state, offer) {
   const entries = state.transaction.outbox.entries();
+  const isHeldBack = heldBackTest(state);
   const first = entries.find(
     (entry) => entry.state.kind === "waiting" && !offer.blockedZones.includes(entry.zone)
-      && state.mayWrite(entry.zone) && !state.isSetAside(entry),
+      && state.mayWrite(entry.zone) && !state.isSetAside(entry) && !isHeldBack(entry),
   );
   if (!first) return [];
-  if (!isGrouped(first)) return gather(state, entries, first, offer);
+  if (!isGrouped(first)) {
+    return gather(state, entries.filter((entry) => !isHeldBack(entry)), first, offer);
+  }
   const members = entries.filter(
     (entry) => entry.group === first.group && entry.state.kind === "waiting",
   );
-  const bytes = members.reduce((sum, entry) => sum + cost(entry), 0);
+  const bytes = members.reduce((sum, entry) => sum + cost(state, entry), 0);
   if (members.length <= limits.batchRecords && bytes <= batchBytes) return members;
   return ungroup(state, members).slice(0, 1);
 }
@@ -77,7 +105,7 @@ function gather(state, entries, first, offer) {
   for (const entry of entries) {
     if (entry.number < first.number || entry.state.kind !== "waiting") continue;
     if (entry.zone !== first.zone || isGrouped(entry) || state.isSetAside(entry)) continue;
-    bytes += cost(entry);
+    bytes += cost(state, entry);
     if (gathered.length > 0 && bytes > bytesMax) break;
     gathered.push(entry);
     if (gathered.length === most) break;
@@ -85,18 +113,26 @@ function gather(state, entries, first, offer) {
   return gathered;
 }
 
-const isGrouped = (entry) => typeof entry.group === "number";
-
-function cost(entry) {
+function cost({ sealing }, entry) {
   // A name may need an escape for every byte.
-  return sizeOf(entry.fields) + 2 * (byteCount(entry.name) + byteCount(entry.type)) + overheadBytes
+  const names = 2 * (byteCount(entry.name) + byteCount(entry.type));
+  return sealing.relaySize(entry) + names + overheadBytes
     + (entry.chunks?.length ?? 0) * chunkBytes;
 }
 
-function requestOf(id, entries) {
-  return {
-    id, zone: entries[0].zone, atomic: isGrouped(entries[0]), records: entries.map(mutationOf),
-  };
+function requestOf(state, id, entries) {
+  const { zone } = entries[0];
+  const seal = state.sealing.seal(zone);
+  const records = entries.map(seal ? (entry) => sealedMutationOf(state, seal, entry) : mutationOf);
+  return { id, zone, atomic: isGrouped(entries[0]), records };
+}
+
+/** Returns the mutation with the sealed record. The same change has the same seal each time. */
+function sealedMutationOf({ device }, seal, entry) {
+  const vector = versionOf(entry.lineage, device) ?? noVector;
+  const sealed = seal.seal({ ...recordOf(entry, device, 0), vector });
+  // To the relay a deletion is a record, and it never asks for a version that it has lost.
+  return mutationOf({ ...entry, ...sealed, base: { tag: entry.base?.tag ?? 0 }, includes: [] });
 }
 
 function mutationOf({ name, type, fields, chunks, modifiedAt, base, includes }) {

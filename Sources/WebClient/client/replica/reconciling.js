@@ -5,6 +5,7 @@ import { limits } from "../limits.js";
 import {
   fingerprint, isSameVersion, keyOf, nothingAt, plain, standsForLost,
 } from "../record.js";
+import { newLineage, resolvedLineage, withLineage } from "./lineage.js";
 import { hasLostTag, isLost, precedes, precedesLoss } from "./lostTags.js";
 import { knownTag, recordOf, waiting } from "./outbox.js";
 
@@ -13,7 +14,7 @@ import { knownTag, recordOf, waiting } from "./outbox.js";
  * that one had was not removed. An old version, which another device saves after the relay has
  * forgotten that it had it, stays as it is. */
 export function completed(state, server, replaced) {
-  const isKnown = replaced && !isLost(state, replaced);
+  const isKnown = replaced && server.tag > replaced.tag && !isLost(state, replaced);
   const stamped = isKnown ? state.merging.completed(server, replaced) : server;
   if (stamped === server) return server;
   const print = fingerprint(server);
@@ -49,9 +50,16 @@ export function reconcile(state, entry, server, applied) {
   } else {
     resolution = state.merging.resolve(entry, server);
   }
+  resolve(state, change, server, resolution, applied);
+}
+
+/** Applies the resolution of a conflict. `entry`: the local change; in a sealed zone, with the
+ * vector of the relay's version as `asked` of its lineage. `replaces`: the relay's version must be
+ * replaced, also by the same content. */
+export function resolve(state, entry, server, resolution, applied, replaces = false) {
   applied.conflicts += 1;
-  if (resolution.ask) awaitDecision(state, change, server);
-  else merge(state, change, server, resolution);
+  if (resolution.ask) awaitDecision(state, entry, server);
+  else merge(state, entry, server, resolution, replaces);
 }
 
 function awaitDecision(state, entry, server) {
@@ -61,10 +69,11 @@ function awaitDecision(state, entry, server) {
   });
 }
 
-function merge(state, entry, server, { merged, copies }) {
+function merge(state, entry, server, { merged, copies }, replaces) {
   const { transaction } = state;
   transaction.removeEntry(entry);
-  const isServers = equal(merged, server.fields) && !state.merging.isLaterSame(entry, server);
+  const isServers = !replaces && equal(merged, server.fields)
+    && !state.merging.isLaterSame(entry, server);
   const wanted = [];
   for (const copy of copies) collectCopies(state, copy, entry, server, wanted);
   const group = isServers || wanted.length === 0 ? null : transaction.outbox.nextNumber;
@@ -72,7 +81,7 @@ function merge(state, entry, server, { merged, copies }) {
   for (const copy of wanted) putCopy(state, copy, group);
   if (isServers) {
     // The relay's version wins.
-    if (server.tag > 0) accept(state, server);
+    if (server.tag > 0) accept(state, server, entry.lineage?.asked);
     else transaction.removeRecord(keyOf(entry));
     return;
   }
@@ -83,15 +92,16 @@ function merge(state, entry, server, { merged, copies }) {
     type: entry.fields === null ? server.type : entry.type, fields: merged,
     chunks: chunksOf(merged, entry, server),
     modifiedAt: Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
-    base: plain(server), state: waiting, group,
+    base: plain(server), state: waiting, group, ...withLineage(resolvedLineage(entry.lineage)),
   };
   transaction.putEntry(put);
   transaction.put(
     recordOf(put, state.device, server.tag), 0, [transaction.record(keyOf(entry)), server]);
 }
 
-function accept(state, server) {
-  state.transaction.put(server, 0, [state.transaction.record(keyOf(server))]);
+/** Accepts the relay's version. `vector`: that of a version of a sealed zone. */
+export function accept(state, server, vector = null) {
+  state.transaction.put(server, 0, [state.transaction.record(keyOf(server))], vector);
 }
 
 /** True if the local change was made on this version, or on a later one: after a restore of the
@@ -209,7 +219,7 @@ function collectCopies(state, copy, entry, server, wanted, depth = 0) {
 
 function putCopy(state, { change, held }, group) {
   const { transaction } = state;
-  const put = { ...change, group };
+  const put = { ...change, group, ...withLineage(newLineage(state, change)) };
   const open = transaction.outbox.open(keyOf(change));
   if (open) {
     put.base = open.base;

@@ -12,8 +12,11 @@ import { limits } from "../limits.js";
 import { wasIntercepted } from "../refusal.js";
 import { notes } from "./lostTags.js";
 import { Merging } from "./merging.js";
+import { heldBackTest } from "./outbox.js";
 import { freezeBatch } from "./outgoing.js";
-import { bringBack, endRestore, forgetCursor, hasRoom } from "./restore.js";
+import { bringBack, endRestore, forgetCursor } from "./restore.js";
+import { SealedZones } from "./sealedZones.js";
+import { adoptSeals, retryUnreadable, storedSeals } from "./sealing.js";
 import { followSteps } from "./stamps.js";
 
 /**
@@ -25,8 +28,8 @@ import { followSteps } from "./stamps.js";
  * Position up to which the device has read (`position`): `nothing` (nothing is known, or the cursor
  * was lost: a snapshot comes next), `snapshot` (during a snapshot, up to `token`), `cursor`.
  *
- * One file per topic: `answers`, `editing`, `incoming`, `lostTags`, `outgoing`, `reconciling`,
- * `restore`, `stamps`.
+ * One file per topic: `answers`, `editing`, `incoming`, `lineage`, `lostTags`, `outgoing`,
+ * `reconciling`, `restore`, `sealedVersions`, `sealing`, `stamps`.
  */
 export class Replica {
   /**
@@ -54,6 +57,9 @@ export class Replica {
     /** Changes that are too large for the path to the relay, until they are retried: the entry's
      * number, and its stamp, because a later edit is another change. */
     this.setAside = new Map();
+    /** Zones whose records are sealed, and the keys. */
+    this.sealing = new SealedZones(this.transaction.value(storedSeals.keys),
+      this.transaction.value(storedSeals.unreadable));
     this.due = new DueIndex();
     this.merging = new Merging(apps, this.device);
     this.#indexDueEdits();
@@ -104,6 +110,7 @@ export class Replica {
         return this.#ordered(job, () => frozen(shown(decide(this, job.decision, clock))));
       case "join": return this.#join(job.identity);
       case "nameDevices": return this.transaction.setValue("devices", job.devices) ?? null;
+      case "seal": return adoptSeals(this, job.keys);
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
       case "retryParked": return retryParked(this) ?? null;
       case "apply": return applyArrivals(this, job.arrivals, clock);
@@ -121,7 +128,10 @@ export class Replica {
       }
       case "retryRefused":
         this.setAside.clear();
-        if (job.withParked) reopenParked(this, () => true);
+        if (job.withParked) {
+          reopenParked(this, () => true);
+          retryUnreadable(this);
+        }
         return this.newApplied();
       case "forgetCursor":
         forgetCursor(this, job.restoredThrough, job.generation, job.lostThrough);
@@ -197,12 +207,22 @@ export class Replica {
         continue;
       }
       summary.setAsideCount += 1;
-      if (!summary.waiting.has(entry.zone)) continue;
-      const left = summary.waiting.get(entry.zone) - 1;
-      if (left > 0) summary.waiting.set(entry.zone, left);
-      else summary.waiting.delete(entry.zone);
+      countHeldBack(summary, entry);
     }
+    this.#addUnreadable(summary);
     return summary;
+  }
+
+  #addUnreadable(summary) {
+    const { sealing, transaction } = this;
+    if (!sealing.hasUnreadable) return;
+    summary.unreadableCount = sealing.unreadableCount;
+    summary.unreadable = sealing.firstUnreadable(limits.statusRecords);
+    const isHeldBack = heldBackTest(this);
+    for (const entry of transaction.outbox.entries()) {
+      const waits = entry.state.kind === "waiting" && !this.isSetAside(entry);
+      if (waits && isHeldBack(entry)) countHeldBack(summary, entry);
+    }
   }
 
   // state for the files of the topics
@@ -241,7 +261,7 @@ export class Replica {
   /** Number of the last snapshot that was begun. */
   get snapshot() { return this.transaction.value("snapshot.number") ?? 0; }
 
-  get mayBringBack() { return this.hasLost && hasRoom(this); }
+  get mayBringBack() { return this.hasLost && this.transaction.outbox.hasRoomForLost; }
 
   setNote(name, value) { this.transaction.setValue(notes[name], value ?? undefined); }
 
@@ -259,6 +279,14 @@ export class Replica {
       isLinked: false, hasAnswer: false, retryLater: null, conflicts: 0,
     };
   }
+}
+
+/** Counts a waiting entry as one that is not sent. */
+function countHeldBack({ waiting }, { zone }) {
+  if (!waiting.has(zone)) return;
+  const left = waiting.get(zone) - 1;
+  if (left > 0) waiting.set(zone, left);
+  else waiting.delete(zone);
 }
 
 const tagOf = ({ zone, name, tag }) => ({ zone, name, tag });

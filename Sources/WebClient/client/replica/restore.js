@@ -4,6 +4,7 @@ import { keyOf, lostVersion } from "../record.js";
 import { lostRanges, precedes } from "./lostTags.js";
 import { reconcile, rebase } from "./reconciling.js";
 import { waiting } from "./outbox.js";
+import { bringBackSealed, loseRecord } from "./sealedVersions.js";
 
 /** Detects a restore by an answer of another generation than the cursor's. The answer does not show
  * how far back the relay went: the greatest held tag is recorded. */
@@ -91,6 +92,16 @@ export function forgetCursor(state, restoredThrough, generation, lostThrough = n
   state.moveTo({ kind: "nothing" });
 }
 
+/** Goes back to the beginning: a snapshot follows, which brings again what the device has not
+ * taken. */
+export function readAgain(state) {
+  if (state.position.kind === "nothing") return;
+  const { cursor } = state;
+  if (cursor) state.setNote("lostCursor", { token: cursor, seenIn: generationOf(cursor) });
+  state.overtaken = [];
+  state.moveTo({ kind: "nothing" });
+}
+
 /** Detects held versions whose tags are in gaps of the relay's history: a relay whose store was
  * reset since has assigned them. A device that was offline meanwhile, or has saved before it read,
  * cannot detect this otherwise. Returns true if there are such versions, and a snapshot is
@@ -129,30 +140,23 @@ function greatestTagBefore(state, generation) {
   return state.transaction.greatestTag();
 }
 
-/** True if more of what is lost fits into the outbox. Half of the outbox is reserved for a
- * person's edits. */
-export function hasRoom(state) {
-  const { outbox } = state.transaction;
-  return outbox.size < limits.outboxRecords / 2 && outbox.bytes < limits.outboxBytes / 2;
-}
-
 /** Moves some of what the relay has lost into the outbox. */
 export function bringBack(state) {
   if (!state.mayBringBack) return;
   const lost = state.transaction.lostRecords(limits.pageRecords, limits.pageBytes);
   state.hasLost = lost.length > 0;
   for (const held of lost) {
-    if (!hasRoom(state)) return;
-    rebase(state, entryFor(state, held), lostVersion(held));
+    if (!state.transaction.outbox.hasRoomForLost) return;
+    if (state.sealing.isSealed(held.zone)) bringBackSealed(state, held);
+    else rebase(state, entryFor(state, held), lostVersion(held));
   }
 }
 
 /** Saves a held record again that the relay has lost; it has `server` instead. If there is no room,
  * the record waits, and a conflict brings the server's version later. */
 export function bringBackOver(state, held, server, applied) {
-  if (!hasRoom(state)) {
-    state.hasLost = true;
-    state.transaction.markLost(keyOf(held));
+  if (!state.transaction.outbox.hasRoomForLost) {
+    loseRecord(state, keyOf(held));
     return;
   }
   const entry = entryFor(state, held);

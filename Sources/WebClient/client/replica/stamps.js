@@ -1,6 +1,7 @@
 import { equal } from "../../json/jsonValue.js";
 import { limits } from "../limits.js";
 import { keyOf } from "../record.js";
+import { changedLineage, withLineage } from "./lineage.js";
 import { recordOf } from "./outbox.js";
 
 /**
@@ -76,10 +77,11 @@ function rewindTo(state, old, inTime, base) {
   const tag = transaction.record(keyOf(old))?.tag ?? base.tag;
   if (inTime === base) {
     transaction.removeEntry(old);
-    transaction.put({ ...base, tag });
+    transaction.put({ ...base, tag }, 0, [], old.lineage?.base);
     return null;
   }
-  const entry = { ...old, fields: inTime.fields };
+  const entry = { ...old, fields: inTime.fields,
+    ...withLineage(changedLineage(old.lineage, state.device)) };
   entry.timeMade = recordOf(entry, state.device, 0);
   transaction.putEntry(entry);
   transaction.put(recordOf(entry, state.device, tag));
@@ -95,6 +97,7 @@ function restamp(state, old, shift, clock) {
   const stamp = Math.max(Math.min(old.modifiedAt + shift, clock.relayTime), newest + 1);
   const entry = { ...old, isStampTrusted: true };
   if (stamp !== old.modifiedAt) {
+    Object.assign(entry, withLineage(changedLineage(old.lineage, state.device)));
     entry.fields = state.merging.restamped(old, stamp);
     entry.modifiedAt = stamp;
     entry.timeMade = restampedTimeMade(state, old, stamp - old.modifiedAt);

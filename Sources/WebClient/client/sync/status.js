@@ -6,8 +6,8 @@
  * - `syncing`: changes are being sent or received.
  * - `inSync`: the device has everything from the relay, and the relay has everything from the
  *   device.
- * - `needsPerson`: as `inSync`, except for parked or undecided records, or a zone that is blocked
- *   or out of the device's scope.
+ * - `needsPerson`: as `inSync`, except for parked, undecided or unreadable records, or a zone that
+ *   is blocked or out of the device's scope.
  * - `offline`: no connection since `since` (relay time), for the `reason`; the agent retries.
  * - `closed`: this tab's client was closed and does nothing any more.
  * - `plan`: the account's plan includes nothing.
@@ -15,8 +15,8 @@
  *
  * @typedef {{state: string, reason: string | null, since: number | null, waiting: number,
  *   lastSync: number | null, transport: string | null, parked: object[], parkedCount: number,
- *   asking: object[], askingCount: number, setAsideCount: number, blockedZones: string[],
- *   zonesOutOfScope: string[], clockOffset: number | null,
+ *   asking: object[], askingCount: number, setAsideCount: number, unreadableCount: number,
+ *   blockedZones: string[], zonesOutOfScope: string[], clockOffset: number | null,
  *   isDurable: boolean, storeReason: string | null, accountID: string | null,
  *   deviceID: string | null, scope: import("../scope.js").Scope | null}} Status
  */
@@ -49,6 +49,7 @@ export function statusOf({ engine, connection, isLoaded, identity, lastSync, sto
     asking: outbox?.asking ?? [],
     askingCount: outbox?.askingCount ?? 0,
     setAsideCount: outbox?.setAsideCount ?? 0,
+    unreadableCount: outbox?.unreadableCount ?? 0,
     blockedZones: [...engine.blockedZones],
     zonesOutOfScope: [
       ...new Set([...outbox?.outOfScope ?? [], ...engine.zonesRefusedByScope])].sort(),
@@ -72,6 +73,7 @@ function stateOf(engine, { failure, outage, pause }, isLoaded, identity) {
   if (outage) return result("offline", outage.reason, outage.since);
   if (engine.isPaused && pause) return result("offline", pause.reason, pause.since);
   if (!engine.isInSync) return result("syncing");
-  const { parkedCount, askingCount, unsent } = engine.outbox;
-  return result(parkedCount + askingCount + unsent > 0 ? "needsPerson" : "inSync");
+  const { parkedCount, askingCount, unreadableCount = 0, unsent } = engine.outbox;
+  const count = parkedCount + askingCount + unreadableCount + unsent;
+  return result(count > 0 ? "needsPerson" : "inSync");
 }

@@ -157,11 +157,11 @@ export class SyncEngine {
   }
 
   /** Retries changes that were too large for the path; `withParked`: also changes that the relay
-   * has refused. */
+   * has refused, and records that could not be read. */
   retryRefused(withParked = false) {
     this.#bounds.reset();
-    const { setAsideCount = 0, parkedCount = 0 } = this.outbox ?? {};
-    const count = setAsideCount + (withParked ? parkedCount : 0);
+    const { setAsideCount = 0, parkedCount = 0, unreadableCount = 0 } = this.outbox ?? {};
+    const count = setAsideCount + (withParked ? parkedCount + unreadableCount : 0);
     if (count > 0) this.#apply({ task: "retryRefused", withParked });
   }
 

@@ -1,0 +1,230 @@
+import { equal, isObject } from "../../json/jsonValue.js";
+import { isName } from "../../model/name.js";
+import { base64url, base64urlBytes } from "../../sealing/base64url.js";
+import { vectorEntriesMax, VersionVector } from "../../sealing/versionVector.js";
+import { ZoneSeal } from "../../sealing/zoneSeal.js";
+import { sizeOf } from "../fields.js";
+import { limits } from "../limits.js";
+import { keyOf } from "../record.js";
+import { StoreError } from "../store/memoryStore.js";
+
+const keyBytes = 32;
+
+/**
+ * Reason that a record cannot be read, as it is stored: the kind of a `SealFault`, and the id of
+ * the generation of keys that is missing, null for another fault.
+ *
+ * @typedef {{kind: string, keyId: string | null}} Fault
+ */
+
+/**
+ * Sealed zones: the replica works on opened records, and only sealed ones leave it. A relay cannot
+ * make a valid record, but it can withhold, delete and repeat. So in a sealed zone
+ *
+ * - a record that does not open is neither taken nor overwritten: it is listed as unreadable, and
+ *   local changes to it wait;
+ * - a tombstone of the relay, or a record's absence from a snapshot, deletes nothing: what is held
+ *   is saved again. A deletion is a sealed record (`ZoneSeal`);
+ * - the version vectors that are sealed in the records decide which of two versions includes the
+ *   other, and not their tags and times: a version that the held one includes is a former version,
+ *   and the held one is saved again; versions that do not include each other are merged.
+ */
+export class SealedZones {
+  /** Stored forms of the keys, by zone. A zone that was sealed once is never taken for a plain
+   * one. */
+  #keys = new Map();
+  #seals = new Map();
+  /** Records at the relay that this device cannot read, by their keys there, with the fault: those
+   * that came with the changes, and those that the relay has reported as conflicts with a change.
+   * The latter are not stored: the change is tried again after a reload. */
+  #unreadable = new Map();
+  #conflicts = new Map();
+  /** True if more of them were found than are listed. Until all are read again, no local change to
+   * an unlisted record can replace one: the relay refuses it as a conflict. */
+  #hasMore = false;
+  /** Names of records at the relay, computed once each. */
+  #relayNames = new Map();
+
+  /**
+   * @param {any} keys `storedKeys`; undefined if no zone is sealed
+   * @param {any} unreadable `storedUnreadable`
+   * @throws {StoreError} if the keys are not readable: without them, the device would send the
+   *   records of a sealed zone as they are
+   */
+  constructor(keys, unreadable) {
+    if (keys === undefined) return;
+    const list = Array.isArray(keys) ? keys.map(keysOf) : [];
+    const zones = new Set(list.map((it) => it?.zone));
+    if (list.length === 0 || list.includes(null) || zones.size < list.length) {
+      throw new StoreError("failed", "the keys of this device's sealed zones are not readable; "
+        + "sign out here, and pair the device again");
+    }
+    for (const it of list) this.adopt(it);
+    this.#restoreUnreadable(unreadable);
+  }
+
+  get isEmpty() { return this.#seals.size === 0; }
+
+  /** Returns the seal of a zone; undefined if the zone is not sealed. @returns {ZoneSeal} */
+  seal(zone) { return this.#seals.get(zone); }
+
+  isSealed(zone) { return this.#seals.has(zone); }
+
+  // keys
+
+  /** True if these are the keys that the zone has. */
+  has(keys) { return equal(storedForm(keys), this.#keys.get(keys.zone)); }
+
+  /** True if these keys open all that those of the zone open. */
+  isExtension(keys) {
+    const held = this.#keys.get(keys.zone);
+    const { names, generations } = storedForm(keys);
+    return names === held.names
+      && held.generations.every((one) => generations.some((other) => equal(one, other)));
+  }
+
+  adopt(keys) {
+    this.#keys.set(keys.zone, storedForm(keys));
+    this.#seals.set(keys.zone, new ZoneSeal(keys));
+  }
+
+  /** Returns the seal that the zone of the keys would have. */
+  sealOf(keys) { return new ZoneSeal(keys); }
+
+  get storedKeys() { return [...this.#keys.values()]; }
+
+  // records
+
+  /** Returns the record's key at the relay. */
+  relayKey({ zone, name }) {
+    const seal = this.#seals.get(zone);
+    if (!seal) return keyOf({ zone, name });
+    const key = keyOf({ zone, name });
+    let relayKey = this.#relayNames.get(key);
+    if (relayKey === undefined) {
+      relayKey = keyOf({ zone, name: seal.name(name) });
+      if (this.#relayNames.size >= limits.relayNamesKept) this.#relayNames.clear();
+      this.#relayNames.set(key, relayKey);
+    }
+    return relayKey;
+  }
+
+  /** Returns the bytes of the fields that the relay would store, at most. */
+  relaySize({ zone, name, type, fields }) {
+    const seal = this.#seals.get(zone);
+    return seal ? seal.sealedLength({ name, type, fields, vector: fullVector }) : sizeOf(fields);
+  }
+
+  // what cannot be read
+
+  /** True if the relay is known to have records that the device cannot read. */
+  get hasUnreadable() {
+    return this.#unreadable.size > 0 || this.#hasMore || this.#conflicts.size > 0;
+  }
+
+  /** True if the relay has a version of this record that the device cannot read. */
+  isUnreadable(record) {
+    if (!this.hasUnreadable || !this.isSealed(record.zone)) return false;
+    const key = this.relayKey(record);
+    return this.#unreadable.has(key) || this.#conflicts.has(key);
+  }
+
+  /** Their number; one more stands for those that are not listed. */
+  get unreadableCount() { return this.#all.size + (this.#hasMore ? 1 : 0); }
+
+  /** Returns the first of them, with their names at the relay. */
+  firstUnreadable(count) {
+    return sorted(this.#all).slice(0, count).map(([key, fault]) => ({ ...placeOf(key), ...fault }));
+  }
+
+  get #all() { return new Map([...this.#conflicts, ...this.#unreadable]); }
+
+  /**
+   * Notes that a record at the relay can be read (null), or cannot be. Returns true if that changed
+   * what is stored.
+   *
+   * @param {string} key
+   * @param {import("../../sealing/zoneSeal.js").SealFault | null} fault
+   */
+  note(key, fault) {
+    this.#conflicts.delete(key);
+    if (!fault) return this.#unreadable.delete(key);
+    const noted = faultOf(fault);
+    if (equal(this.#unreadable.get(key), noted)) return false;
+    if (!this.#unreadable.has(key) && this.#unreadable.size >= limits.unreadableRecords) {
+      const isNews = !this.#hasMore;
+      this.#hasMore = true;
+      return isNews;
+    }
+    this.#unreadable.set(key, noted);
+    return true;
+  }
+
+  noteConflict(key, fault) { this.#conflicts.set(key, faultOf(fault)); }
+
+  retryConflicts() { this.#conflicts.clear(); }
+
+  /** Forgets what came with the changes. Returns true if there was any. */
+  forgetUnreadable() {
+    if (this.#unreadable.size === 0 && !this.#hasMore) return false;
+    this.#unreadable.clear();
+    this.#hasMore = false;
+    return true;
+  }
+
+  get storedUnreadable() {
+    const records = sorted(this.#unreadable).map(
+      ([key, { kind, keyId }]) => ({ ...placeOf(key), fault: kind, key: keyId }));
+    return { more: this.#hasMore, records };
+  }
+
+  #restoreUnreadable(stored) {
+    this.#hasMore = stored?.more === true;
+    for (const { zone, name, fault: kind, key: keyId } of stored?.records ?? []) {
+      this.#unreadable.set(keyOf({ zone, name }), { kind, keyId });
+    }
+  }
+}
+
+/** Vector of the greatest length: a change's own is known only when it is sent. */
+const fullVector = new VersionVector(Array.from({ length: vectorEntriesMax }, (_, index) =>
+  ({ device: index.toString(16).padStart(16, "0"), number: 1 })));
+
+const sorted = (faults) => [...faults].sort(([one], [other]) => (one < other ? -1 : 1));
+
+const faultOf = ({ kind, keyId }) => ({ kind, keyId: keyId ?? null });
+
+function placeOf(key) {
+  const at = key.indexOf("\n");
+  return { zone: key.slice(0, at), name: key.slice(at + 1) };
+}
+
+/** Returns the form in which the keys are stored. */
+function storedForm({ zone, nameKey, generations }) {
+  return {
+    zone, names: base64url(nameKey),
+    generations: generations.map(({ id, key }) => ({ id, key: base64url(key) })),
+  };
+}
+
+/** Returns the keys; null if the value is not their stored form. */
+function keysOf(value) {
+  if (!isObject(value) || !isName(value.zone) || !Array.isArray(value.generations)) return null;
+  const nameKey = keyIn(value.names);
+  const generations = value.generations.map((it) => ({ id: it?.id, key: keyIn(it?.key) }));
+  const areValid = nameKey !== null && areGenerations(generations)
+    && generations.every(({ key }) => key !== null);
+  return areValid ? { zone: value.zone, nameKey, generations } : null;
+}
+
+/** True for the number of generations that a device keeps, each with an id of its own. */
+export function areGenerations(generations) {
+  const ids = generations.map(({ id }) => id);
+  return ids.length > 0 && ids.length <= limits.keyGenerations && new Set(ids).size === ids.length
+    && ids.every((id) => typeof id === "string");
+}
+
+function keyIn(text) {
+  const bytes = typeof text === "string" ? base64urlBytes(text) : null;
+  return bytes?.length === keyBytes ? bytes : null;
+}
