@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { counterValue } from "../../../Sources/WebClient/model/counter.js";
 import { nothingAt } from "../../../Sources/WebClient/client/record.js";
 import { SeededRandom } from "../support/seededRandom.js";
-import { count, deletion, desk, note } from "./support/deskApp.js";
+import { count, deletion, desk, note, row } from "./support/deskApp.js";
 import { KeylessRelay, openedBy, sealedDevice } from "./support/keylessRelay.js";
 
 // Laws of a sealed zone under a relay that does as it likes: once it is honest again, all devices
@@ -14,15 +15,18 @@ const firstSeed = Number(process.env.SEED ?? 1);
 
 const counters = ["c0", "c1"];
 const notes = ["n0", "n1"];
+const tables = ["t0", "t1"];
 const historyMost = 400;
 
-/** Three devices with a sealed zone of counters and notes, and a relay without the key. Everything
- * follows from the seed. */
+/** Three devices with a sealed zone of counters, notes and tables, and a relay without the key.
+ * Everything follows from the seed. */
 class HostileWorld {
   relay = new KeylessRelay();
   editCount = 0;
   /** Edits of a counter by a device. */
   #counts = new Map();
+  /** Words that each device has written into a table. */
+  #words = new Map();
   /** All records that the relay ever had. */
   #history = [];
   #backup = new KeylessRelay();
@@ -40,7 +44,8 @@ class HostileWorld {
     const device = this.#random.pick(this.#devices);
     device.pass(this.#random.below(50));
     const act = this.#random.below(this.#isHostile ? 24 : 10);
-    if (act < 3) this.#count(device);
+    if (act < 2) this.#count(device);
+    else if (act === 2) this.#write(device);
     else if (act === 3) this.#note(device);
     else if (act < 7) this.#send(device);
     else if (act < 9) this.#read(device);
@@ -58,6 +63,14 @@ class HostileWorld {
     const key = `${name} ${device.id}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     this.editCount += 1;
+  }
+
+  #write(device) {
+    const name = this.#random.pick(tables);
+    this.editCount += 1;
+    device.edit(row(name, `${this.editCount}`));
+    const key = `${name} ${device.id}`;
+    this.#words.set(key, [...this.#words.get(key) ?? [], `${this.editCount}`]);
   }
 
   #note(device) {
@@ -183,7 +196,21 @@ class HostileWorld {
         assert.equal(device.fieldsOf(name)?.[device.id] ?? 0,
           this.#counts.get(`${name} ${device.id}`) ?? 0, `${name} of ${device.id}`);
       }
+      for (const name of tables) this.#checkTable(device, name);
     }
+  }
+
+  #checkTable(device, name) {
+    const words = this.#words.get(`${name} ${device.id}`) ?? [];
+    const fields = device.fieldsOf(name) ?? {};
+    const what = `${name} of ${device.id}`;
+    assert.equal(fields[device.id], words.at(-1), `the own field, ${what}`);
+    assert.equal(counterValue(fields.edits), this.#editsOf(name), `the counter, ${what}`);
+    assert.deepEqual(words.filter((word) => !fields.words.includes(word)), [], `words, ${what}`);
+  }
+
+  #editsOf(name) {
+    return this.#devices.flatMap(({ id }) => this.#words.get(`${name} ${id}`) ?? []).length;
   }
 }
 

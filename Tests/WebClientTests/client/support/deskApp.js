@@ -1,8 +1,12 @@
+import { counterAdded } from "../../../../Sources/WebClient/model/counter.js";
+import { MergeRules } from "../../../../Sources/WebClient/model/mergeRules.js";
+
 /** A small app with rules that show what a merge has done: of a `Note` the newer text stays; a
  * `Counter` counts the edits of each device; of a `Draft` the newer stays, and the other as a copy;
- * a `Choice` asks. */
+ * a `Choice` asks. A `Table` has its rules as data. */
 export const desk = {
   zone: "Desk",
+  rules: { Table: MergeRules.of({ fields: { edits: "counter", words: "set" } }) },
   resolvers: {
     Note: {
       takesNewestStamp: true,
@@ -41,6 +45,13 @@ export const note = (name, text) => ({ name, type: "Note", fields: { text } });
 export const draft = (name, text) => ({ name, type: "Draft", fields: { text } });
 export const choice = (name, text) => ({ name, type: "Choice", fields: { text } });
 export const deletion = (name) => ({ name, type: "Note", fields: null });
+
+/** Adds a word, writes it into the device's own field, and counts the edit. */
+export const row = (name, word) => ({ record, device }) => {
+  const fields = record(desk.zone, name)?.fields ?? {};
+  return { zone: desk.zone, name, type: "Table", fields: { ...fields, [device]: word,
+    words: [...fields.words ?? [], word], edits: counterAdded(fields.edits, device, 1) } };
+};
 
 /** Counts one more edit of the device that makes it. */
 export const count = (name) => ({ record, device }) => {
