@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Replica } from "../../../Sources/WebClient/client/replica/replica.js";
 import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
+import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 import { choice, count, deletion, desk as app, draft, note } from "./support/deskApp.js";
 import {
   KeylessRelay, openedBy, sealedDevice, SealingDevice, sealKeys,
@@ -527,6 +529,137 @@ test("a relay that refuses the version it has is asked later", () => {
   assert.equal(applied.retryLater.code, "internalError");
   send(relay, desk);
   assert.equal(openedBy(relay.records[0]).fields.text, "b");
+});
+
+test("a tombstone of the relay under a waiting edit costs no conflict", () => {
+  const { relay, desk } = shared();
+  desk.edit(note("diary", "more"));
+  relay.delete(relay.records[0]);
+  read(relay, desk);
+  assert.deepEqual(desk.nextBatch().records.map((record) => record.baseTag), [0]);
+});
+
+test("a snapshot shows which version of the relay a waiting edit replaces", () => {
+  const { relay, desk } = pair();
+  write(relay, desk, "diary", "first");
+  const [former] = relay.records;
+  write(relay, desk, "diary", "second");
+  desk.edit(note("diary", "third"));
+  desk.forgetCursor();
+  desk.page([former], null, 9);
+  assert.deepEqual(desk.nextBatch().records.map((record) => record.baseTag), [former.tag]);
+  assert.equal(desk.conflicts, 0);
+});
+
+test("an edit that is made while another is in flight includes all that it does", () => {
+  const { relay, desk, phone } = shared();
+  const laptop = sealedDevice(3);
+  phone.pass(10);
+  phone.edit(note("diary", "second"));
+  const batch = phone.nextBatch();
+  phone.pass(10);
+  phone.edit(note("diary", "third"));
+  phone.answer(batch, relay.save(batch, phone.id));
+  read(relay, laptop);
+  send(relay, phone);
+  for (const device of [laptop, desk]) read(relay, device);
+  assert.deepEqual([laptop, desk].map((device) => device.text("diary")), ["third", "third"]);
+  assert.deepEqual([laptop.conflicts, desk.conflicts], [0, 0]);
+});
+
+test("the version that a person is asked about may come again", () => {
+  const { relay, desk, phone } = pair();
+  desk.edit(choice("c", "desk's"));
+  phone.edit(choice("c", "phone's"));
+  send(relay, desk);
+  send(relay, phone);
+  relay.put(relay.records[0]);
+  read(relay, phone);
+  assert.equal(phone.conflicts, 1, "it is asked once");
+  phone.step({ task: "decide", decision: { zone: app.zone, name: "c", keepLocal: true } });
+  assert.deepEqual(phone.nextBatch().records.map((record) => record.baseTag),
+    [relay.records[0].tag]);
+});
+
+test("the version that a person has chosen is saved again if the relay has deleted it", () => {
+  const { relay, desk, phone } = pair();
+  desk.edit(choice("c", "desk's"));
+  phone.edit(choice("c", "phone's"));
+  send(relay, desk);
+  send(relay, phone);
+  relay.delete(relay.records[0]);
+  read(relay, phone);
+  phone.step({ task: "decide", decision: { zone: app.zone, name: "c", keepLocal: false } });
+  phone.bringBack();
+  send(relay, phone);
+  assert.equal(openedBy(relay.records[0]).fields.text, "desk's");
+});
+
+test("a device that may only read shows the later of two versions", () => {
+  const { relay, desk, phone } = pair();
+  const laptop = sealedDevice(3);
+  laptop.limit({ zones: [app.zone], access: "read" });
+  desk.edit(count("c"));
+  phone.pass(10);
+  phone.edit(count("c"));
+  const versions = [desk, phone].map((device) => {
+    const batch = device.nextBatch();
+    device.answer(batch, relay.take(batch, device.id));
+    return relay.records[0];
+  });
+  laptop.page([versions[0]], null, 1);
+  read(relay, laptop);
+  assert.deepEqual(laptop.fieldsOf("c"), { [phone.id]: 1 });
+  relay.put(versions[0]);
+  read(relay, laptop);
+  assert.deepEqual(laptop.fieldsOf("c"), { [phone.id]: 1 });
+  assert.equal(laptop.nextBatch(), null);
+});
+
+test("a device that may only read keeps a merge that has a former version's time", () => {
+  const { relay, desk, phone } = pair();
+  const laptop = sealedDevice(3);
+  laptop.limit({ zones: [app.zone], access: "read" });
+  for (const device of [desk, phone]) device.edit(count("c"));
+  send(relay, phone);
+  const [former] = relay.records;
+  send(relay, desk);
+  laptop.page(relay.live, null, 1);
+  relay.put(former);
+  read(relay, laptop);
+  assert.deepEqual(laptop.fieldsOf("c"), { [desk.id]: 1, [phone.id]: 1 });
+});
+
+/** Makes the relay have this version, which a program with the key has sealed. */
+function forge(relay, version, vector) {
+  const sealed = new ZoneSeal(sealKeys(1)).seal({ zone: app.zone, type: "Counter", tag: 0,
+    deleted: false, ...version, vector });
+  relay.put(sealed);
+}
+
+test("another content under the vector of a change is merged with it", () => {
+  const { relay, desk } = pair();
+  desk.edit(count("c"));
+  const batch = desk.nextBatch();
+  const { vector } = openedBy({ ...batch.records[0], zone: app.zone, device: desk.id, tag: 1,
+    deleted: false });
+  desk.step({ task: "setAside", id: batch.id });
+  forge(relay, { name: "c", device: desk.id, modifiedAt: desk.now, fields: { other: 1 } }, vector);
+  read(relay, desk);
+  assert.deepEqual(desk.fieldsOf("c"), { [desk.id]: 1, other: 1 });
+});
+
+test("a change to a record that can have no further versions is told of, others go on", () => {
+  const { relay, desk } = pair();
+  const phone = "0000000000000002";
+  const vector = new VersionVector([{ device: phone, number: Number.MAX_SAFE_INTEGER }]);
+  forge(relay, { name: "c", device: phone, modifiedAt: desk.now, fields: {} }, vector);
+  read(relay, desk);
+  desk.edit(count("c"), note("diary", "goes on"));
+  send(relay, desk);
+  assert.deepEqual(desk.outbox.parked.map(({ name }) => name), ["c"]);
+  assert.equal(openedBy(relay.records[1]).name, "diary");
+  assert.equal(desk.summary.unsent, 0);
 });
 
 test("a scope that leaves the zone out deletes nothing", () => {

@@ -2,7 +2,7 @@ import { equal } from "../../json/jsonValue.js";
 import { advice, blamesContent, mayPass } from "../refusal.js";
 import { keyOf, nothingAt } from "../record.js";
 import { areSame, versionOf } from "./lineage.js";
-import { isGrouped, recordOf, waiting } from "./outbox.js";
+import { isGrouped, parked, recordOf, waiting } from "./outbox.js";
 import { detectRestoreByAnswer } from "./restore.js";
 import { completed, reconcile } from "./reconciling.js";
 import { reconcileOpened, rebaseOnTag } from "./sealedVersions.js";
@@ -174,10 +174,10 @@ function returnToWaiting(state, entry, trusted = true) {
 
 /** Parks an entry that was refused for good: it waits for the person. An edit made on top of it is
  * tried separately. */
-export function park(state, entry, refusal) {
+function park(state, entry, refusal) {
   if (state.transaction.outbox.open(keyOf(entry))) {
     returnToWaiting(state, entry);
     return;
   }
-  state.transaction.putEntry({ ...entry, state: { kind: "parked", refusal }, group: null });
+  state.transaction.putEntry(parked(entry, refusal));
 }

@@ -30,6 +30,10 @@ import { mayPass } from "../refusal.js";
 
 export const waiting = Object.freeze({ kind: "waiting" });
 
+/** Returns the entry as one that was refused for good. */
+export const parked = (entry, refusal) =>
+  ({ ...entry, state: { kind: "parked", refusal }, group: null });
+
 /** Local changes by number, oldest first. Makes no decisions. */
 export class Outbox {
   /**

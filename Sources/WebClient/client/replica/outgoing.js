@@ -1,9 +1,8 @@
 import { byteCount } from "../../json/utf8.js";
 import { limits } from "../limits.js";
 import { fingerprint, isFingerprint, keyOf, standsForLost } from "../record.js";
-import { park } from "./answers.js";
 import { lineageOn, noVector, numberedLineage, versionOf } from "./lineage.js";
-import { heldBackTest, isGrouped, recordOf } from "./outbox.js";
+import { heldBackTest, isGrouped, parked, recordOf } from "./outbox.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -28,18 +27,28 @@ export function freezeBatch(state, offer, clock) {
   if (frozen) return requestOf(state, frozen.id, frozen.entries);
   restampAll(state, clock);
   if (!clock.isTrusted) return null;
-  const chosen = choose(state, offer);
+  const chosen = chooseNumbered(state, offer);
   if (chosen.length === 0) return null;
-  const numbered = chosen.map((entry) => withNumber(state, entry));
-  if (numbered.includes(null)) {
-    parkUnnumbered(state, chosen.filter((_, index) => numbered[index] === null));
-    return null;
-  }
-  const sent = numbered.map((entry) => ({
+  const sent = chosen.map((entry) => ({
     ...entry, includes: includesOf(state, entry), state: { kind: "sent", batch: offer.id },
   }));
   for (const entry of sent) transaction.putEntry(entry);
   return requestOf(state, offer.id, sent);
+}
+
+/** Returns the changes to send, in a sealed zone with their numbers as versions. Parks changes to
+ * records that have no numbers left for further versions: only a program that gives the greatest
+ * number at once leads to that. */
+function chooseNumbered(state, offer) {
+  const detail = "the record can have no further versions; copy it";
+  for (;;) {
+    const chosen = choose(state, offer);
+    const numbered = chosen.map((entry) => withNumber(state, entry));
+    if (!numbered.includes(null)) return numbered;
+    for (const entry of chosen.filter((_, index) => numbered[index] === null)) {
+      state.transaction.putEntry(parked(entry, { code: "badRequest", detail }));
+    }
+  }
 }
 
 /** Returns the change with its number as a version, in a sealed zone; null if its record has no
@@ -49,15 +58,6 @@ function withNumber(state, entry) {
   const lineage = numberedLineage(
     entry.lineage ?? lineageOn(noVector), state.device, entry.modifiedAt);
   return lineage && { ...entry, lineage };
-}
-
-/** Parks changes to records that have no numbers left for further versions. Only a program that
- * gives the greatest number at once leads to that. */
-function parkUnnumbered(state, entries) {
-  for (const entry of entries) {
-    park(state, entry,
-      { code: "badRequest", detail: "the record can have no further versions; copy it" });
-  }
 }
 
 /** Returns the lost versions that the entry includes, for the relay; none unless the relay has lost
