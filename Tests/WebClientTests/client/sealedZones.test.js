@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Replica } from "../../../Sources/WebClient/client/replica/replica.js";
+import { statusOf } from "../../../Sources/WebClient/client/sync/status.js";
+import { SyncEngine } from "../../../Sources/WebClient/client/sync/syncEngine.js";
 import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
 import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
 import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
@@ -753,6 +755,26 @@ test("what could not be read is read again at a person's request", () => {
   assert.equal(phone.outcome.applied.position.kind, "nothing", "a snapshot follows");
   phone.page([good], null, 9);
   assert.equal(phone.outbox.unreadableCount, 0);
+});
+
+test("a person is told of what cannot be read, and may have it read again", () => {
+  const { relay, phone } = shared();
+  spoil(relay, relay.records[0]);
+  read(relay, phone);
+  const { outbox } = phone;
+  const { state, unreadableCount } = statusOf({
+    engine: { outbox, transport: "websocket", blockedZones: [], zonesRefusedByScope: [],
+      isPaused: false, isInSync: true },
+    connection: { failure: null, outage: null, pause: null }, isLoaded: true, lastSync: null,
+    identity: phone.replica.identity, store: { isDurable: true, reason: null }, clock: null,
+  });
+  assert.deepEqual([state, unreadableCount], ["needsPerson", 1]);
+  const engine = new SyncEngine();
+  engine.loaded(phone.replica.position, outbox);
+  engine.retryRefused();
+  assert.equal(engine.next(), null, "not each time that the device is connected");
+  engine.tryEverything();
+  assert.deepEqual(engine.next().job, { task: "retryRefused", withParked: true });
 });
 
 test("a new generation makes readable what was not", () => {
