@@ -4,7 +4,7 @@ import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
 import { counterValue } from "../../../Sources/WebClient/model/counter.js";
 import { nothingAt } from "../../../Sources/WebClient/client/record.js";
 import { SeededRandom } from "../support/seededRandom.js";
-import { choice, count, deletion, desk, draft, note, row } from "./support/deskApp.js";
+import { choice, count, deletion, draft, note, row } from "./support/deskApp.js";
 import { KeylessRelay, openedBy, sealedDevice } from "./support/keylessRelay.js";
 
 // Laws of a sealed zone under a relay that does as it likes: once it is honest again, all devices

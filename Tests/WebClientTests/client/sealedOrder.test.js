@@ -302,11 +302,12 @@ test("a version that was chosen, or has won, is as well known as one that was re
     if (make === choice) {
       phone.step({ task: "decide", decision: { zone: app.zone, name: "c", keepLocal: false } });
     }
-    phone.bringBack();
     assert.equal(phone.text("c"), "second");
     relay.put(former);
     assert.deepEqual(read(relay, phone).changedNames, []);
-    assert.equal(phone.text("c"), "second");
+    send(relay, phone);
+    assert.equal(openedBy(relay.records[0]).fields.text, "second");
+    assert.equal(phone.conflicts, 1);
   }
 });
 

@@ -131,7 +131,7 @@ function requestOf(state, id, entries) {
 function sealedMutationOf({ device }, seal, entry) {
   const vector = versionOf(entry.lineage, device) ?? noVector;
   const sealed = seal.seal({ ...recordOf(entry, device, 0), vector });
-  // To the relay a deletion is a record, and it never asks for a version that it has lost.
+  // The relay sees no deletion, and is told nothing of versions that it has lost.
   return mutationOf({ ...entry, ...sealed, base: { tag: entry.base?.tag ?? 0 }, includes: [] });
 }
 
