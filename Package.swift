@@ -299,9 +299,8 @@ let package = Package(
     testModule(
       "Simulator",
       [
-        "JSON", "Model", "Crypto", "Wire", "WebPush", "Runtime", "Storage", "Client", "Apps",
-        "Relay",
-        "Simulation",
+        "JSON", "Model", "Crypto", "Sealing", "Wire", "WebPush", "Runtime", "Storage", "Client",
+        "Apps", "Relay", "Simulation",
       ]),
     .executableTarget(
       name: "simulate",

@@ -48,6 +48,8 @@ package struct FaultPlan {
     case revoke(device: Int)
     /// Switches off all devices and the relay's machine for this number of days.
     case putAway(days: Int64)
+    /// Writes records of its own into the sealed zone of a device's account, as the relay.
+    case forge(device: Int, records: Int)
   }
 
   package struct Planned: Hashable {
@@ -115,6 +117,10 @@ package struct FaultPlan {
     case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
     case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan, switchZone
     case fillRelayDisk, fillDisk, slowStore, revoke, putAway, rollBackStore, suspendDevice
+    case forge
+
+    /// All faults but those of a relay that does what it must not.
+    package static let ofHonestRelays = allCases.filter { $0 != .forge }
 
     /// Faults of a relay that is never restored and that sells no plans.
     package static let usual: [Kind] = [
@@ -175,6 +181,7 @@ package struct FaultPlan {
     case .slowStore: return .slowStore(milliseconds: random.number(in: 1_000...30_000))
     case .revoke: return .revoke(device: device)
     case .putAway: return .putAway(days: random.number(in: 40...90))
+    case .forge: return .forge(device: device, records: random.count(in: 1...3))
     }
   }
 
@@ -218,6 +225,7 @@ extension FaultPlan.Fault {
     case .slowStore: .slowStore
     case .revoke: .revoke
     case .putAway: .putAway
+    case .forge: .forge
     }
   }
 

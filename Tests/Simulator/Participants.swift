@@ -3,6 +3,7 @@ import LockstepClient
 import LockstepCrypto
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepSimulation
 import LockstepStorage
 
@@ -48,7 +49,9 @@ struct Participants {
           watched: isScoped ? .scopeOfNotes : subscribed, environment: environment,
           ledger: ledger, clock: clock(&random)))
     }
-    try prefill(account, credentials[0].device, relay, &random)
+    let sealKeys = profile.sealsNotes ? sealKeys(&random) : nil
+    if let sealKeys { ledger.lens.add(sealKeys, of: account) }
+    try prefill(account, credentials[0].device, sealKeys.map { ZoneSeal($0) }, relay, &random)
     let sealedFiles = try prefillSealed(account, credentials[0].device, relay, &random)
     for (index, credential) in zip(numbers, credentials) {
       let watch = ReplicaWatch(
@@ -58,7 +61,7 @@ struct Participants {
         try DeviceMachine(
           index: index, credentials: credential, environment: environment, watch: watch,
           clock: clock(&random), configuration: agent(&random), apps: apps,
-          random: random.branch()))
+          random: random.branch(), sealKeys: sealKeys))
       if let sealedFiles, let device = devices.last {
         device.sealedFiles = sealedFiles
         device.writesJournal = index == numbers.first
@@ -137,6 +140,17 @@ struct Participants {
     return credentials
   }
 
+  /// Draws an account's keys, and returns those of its notes.
+  private func sealKeys(_ random: inout SeededRandom) -> ZoneKeys? {
+    var secrets: [[UInt8]] = []
+    for _ in 0..<2 {
+      secrets.append((0..<KeyGeneration.count).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+    }
+    return KeyGeneration(secret: secrets[1]).flatMap {
+      AccountKeys(nameSecret: secrets[0], generations: [$0])?.keys(of: NotesApp.zone)
+    }
+  }
+
   private var workload: People.Workload {
     var workload = People.Workload()
     workload.apps = profile.apps
@@ -173,14 +187,19 @@ struct Participants {
 
   /// Saves the records that the account has from the start: notes, clipboard items, timer settings.
   private func prefill(
-    _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
+    _ account: AccountID, _ device: DeviceID, _ seal: ZoneSeal?, _ relay: RelayMachine,
     _ random: inout SeededRandom
   ) throws(StorageError) {
     let yesterday = relay.clock.moment(at: 0).wall - 86_400_000
     let notes = (0..<profile.notes).map { number in
-      Mutation(
-        name: NotesApp.key(number).name, type: NotesApp.type, fields: NotesApp.firstText(),
-        modifiedAt: yesterday, baseTag: 0)
+      let note = Record(
+        zone: NotesApp.zone, name: NotesApp.key(number).name, type: NotesApp.type,
+        fields: NotesApp.firstText(), modifiedAt: yesterday, device: device, tag: 0)
+      let vector = VersionVector().adding(device, yesterday)
+      let stored = seal?.sealed(note, vector: vector) ?? note
+      return Mutation(
+        name: stored.name, type: stored.type, fields: stored.fields, modifiedAt: yesterday,
+        baseTag: 0)
     }
     let items = (0..<profile.clipboardItems).map { number in
       Mutation(

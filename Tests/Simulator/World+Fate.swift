@@ -50,6 +50,8 @@ extension World {
     case .putAway(let days):
       switchAllOff(days: days)
       return true
+    case .forge(let device, let records):
+      return forge(records, in: devices[device].credentials.account)
     default: return false
     }
   }
@@ -254,6 +256,7 @@ extension World {
     for listener in listeners { listener.start() }
     pushService?.heal()
     for sleeper in sleepers { sleeper.heal() }
+    if profile.kinds.contains(.forge) { replaceForgeries() }
     if profile.kinds.contains(.changePlan) {
       for account in accounts {
         devices.first { $0.credentials.account == account }.map { renewPlan(ofDevice: $0.index) }

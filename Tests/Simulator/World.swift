@@ -74,7 +74,10 @@ package final class World {
       AccountID(rawValue: random.next())
     }
     self.accounts = accounts
-    let histories = accounts.map { _ in Histories(environment: environment) }
+    let sealedZones: Set<Name> = profile.sealsNotes ? [NotesApp.zone] : []
+    let histories = accounts.map { _ in
+      Histories(environment: environment, sealedZones: sealedZones)
+    }
     self.histories = histories
     relay = World.relay(
       environment, ledger, profile, isCareless: breakage == .answersBeforeCommit, &random

@@ -46,6 +46,8 @@ package struct WorldProfile {
   /// True if one device of each account does not have the key of the vault, and the others keep
   /// sealed files.
   package var hasKeylessDevice = false
+  /// True if the zone of the notes is sealed.
+  package var sealsNotes = false
   /// Time that the relay and the devices keep a chunk that no record names, in milliseconds.
   package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
 
@@ -138,13 +140,13 @@ extension WorldProfile {
 
   /// All faults at once, including a restore of the relay from a backup.
   package static let whole = WorldProfile(
-    name: "whole", kinds: FaultPlan.Kind.allCases, faults: 2...12, devicesPerAccount: 2...4,
+    name: "whole", kinds: FaultPlan.Kind.ofHonestRelays, faults: 2...12, devicesPerAccount: 2...4,
     actsPerAccount: 15...40, span: 15_000...60_000, clockOffset: -60_000...60_000, notes: 12,
     hasListeners: true, historyMilliseconds: 20_000)
 
   /// Like `whole`, with a first sync of several pages and more user actions.
   package static let wholeAndLarge = WorldProfile(
-    name: "whole and large", kinds: FaultPlan.Kind.allCases, faults: 4...12,
+    name: "whole and large", kinds: FaultPlan.Kind.ofHonestRelays, faults: 4...12,
     devicesPerAccount: 2...4, actsPerAccount: 30...60, span: 15_000...60_000,
     clockOffset: -60_000...60_000, notes: 1_200, hasListeners: true, comesLate: true,
     historyMilliseconds: 20_000)
@@ -173,6 +175,6 @@ extension WorldProfile {
     everything, crowded,
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
     strangers, tables,
-    zonesOff, zonesOffAndRestored, apps, asleep, asleepInPeace,
+    zonesOff, zonesOffAndRestored, apps, asleep, asleepInPeace, sealed, sealedAndRestored, hostile,
   ]
 }

@@ -39,7 +39,7 @@ struct TrialTests {
   @Test func everyKindOfFaultStrikes() throws {
     var tally = Tally()
     for seed in 201...215 as ClosedRange<UInt64> { tally.add(try play(seed, .trial).tally) }
-    for kind in FaultPlan.Kind.allCases {
+    for kind in WorldProfile.trial.kinds {
       #expect(tally[kind] > 0, "\(kind) never struck")
     }
   }

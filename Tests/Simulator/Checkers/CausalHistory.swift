@@ -43,6 +43,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// True if only a user may overwrite another's change: each version must be made with knowledge
   /// of all of the version that it replaces.
   private let asksPeople: Bool
+  /// True if each version shows what it was made on (a sealed zone): nothing is doubtful because the
+  /// relay has lost or repeated versions.
+  private let keepsOrder: Bool
   var deeds: [Fact] = []
   private var numbers: [Fact: Int] = [:]
   /// Deed number of each act.
@@ -83,11 +86,13 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   }
 
   package init(
-    environment: SimulationEnvironment, countsDeletions: Bool = false, asksPeople: Bool = false
+    environment: SimulationEnvironment, countsDeletions: Bool = false, asksPeople: Bool = false,
+    keepsOrder: Bool = false
   ) {
     self.environment = environment
     self.countsDeletions = countsDeletions
     self.asksPeople = asksPeople
+    self.keepsOrder = keepsOrder
   }
 
   /// Number of deeds that users did.
@@ -166,6 +171,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// learn how far back the restore went, so an old version may win over what was made on top of
   /// it.
   package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
+    if keepsOrder { return }
     savedSince = []
     var kept = EditSet()
     var lost = EditSet()
@@ -183,6 +189,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// concurrent with what was done meanwhile, as if it were done only now.
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
     var past = seen[device] ?? EditSet()
+    if keepsOrder { return recordVersion(entry, past, on: device) }
     for fact in Fact.list(in: entry.fields ?? []) {
       past.insert(repeatedAct(number(of: fact), device))
     }
@@ -440,6 +447,12 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     if asksPeople { checkInformed(record, key) }
   }
 
+  /// Registers that the relay has this version of the record again, which it had under `former`.
+  func relayRepeated(_ tag: ChangeTag, of former: ChangeTag) {
+    pastOfTag[tag] = pastOfTag[former]
+    if deletedTags.contains(former) { deletedTags.insert(tag) }
+  }
+
   /// True if a change was saved over a deletion that was done with knowledge of what the change
   /// continues: the change was in its device's outbox before the device knew of the deletion.
   private func hasOutlivedDeletion(_ record: Record, _ key: VersionKey) -> Bool {
@@ -454,6 +467,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
 
   /// Registers a forgotten save: it is not known who had seen its deeds, so they count as done now.
   package func relayForgotSave(_ mutation: Mutation, by device: DeviceID) {
+    if keepsOrder { return }
     let key = VersionKey(
       device: device, fields: mutation.fields, modifiedAt: mutation.modifiedAt,
       baseTag: mutation.baseTag ?? 0)

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSealing
 import LockstepSimulation
 import LockstepStorage
 
@@ -57,6 +58,10 @@ package final class CommitLedger {
   /// Relay time; nil if clocks are set during the simulation.
   package var relayTime: (() -> Int64)?
 
+  /// View of sealed zones, and the versions in them.
+  var lens = SealLens()
+  private var sealedVersions: [AccountID: SealedVersions] = [:]
+
   /// True if several relays share the store.
   private let sharesStore: Bool
 
@@ -65,9 +70,9 @@ package final class CommitLedger {
     self.sharesStore = sharesStore
   }
 
-  /// Returns the record that was saved with this tag; nil if there is none.
+  /// Returns the record that was saved with this tag, as devices see it; nil if there is none.
   package func record(_ account: AccountID, tag: ChangeTag) -> Record? {
-    everSaved[account]?[tag]
+    everSaved[account]?[tag].flatMap { shown($0, account) }
   }
 
   /// Returns the records that were saved after a tag, up to a token, in order.
@@ -148,14 +153,22 @@ package final class CommitLedger {
     for account in accounts.keys.sorted() { accounts[account]?.mayPassOver = true }
   }
 
-  /// Returns the account's current records, by zone and name.
+  /// Returns the account's current records as devices see them, by zone and name.
   package func newest(_ account: AccountID) -> [Record] {
+    let stored = stored(account)
+    guard stored.contains(where: { lens.isSealed($0.zone, of: account) }) else { return stored }
+    return stored.compactMap { shown($0, account) }.sorted { $0.key < $1.key }
+  }
+
+  /// Returns the account's current records as the relay has them, by their zones and names there.
+  package func stored(_ account: AccountID) -> [Record] {
     guard let book = accounts[account] else { return [] }
     return book.order.compactMap { book.newest[$0] }
   }
 
+  /// Returns the current record as devices see it.
   package func current(_ account: AccountID, _ key: RecordKey) -> Record? {
-    accounts[account]?.newest[key]
+    accounts[account]?.newest[lens.relayKey(key, of: account)].flatMap { shown($0, account) }
   }
 
   package func recordCommit(_ save: SaveCommit, _ outcome: SaveOutcome) {
@@ -208,6 +221,55 @@ package final class CommitLedger {
       environment.fault("the answer's token \(outcome.answer.token.text) is behind what it saved")
     }
     accounts[save.account] = book
+  }
+
+  // MARK: sealed zones
+
+  /// Returns the relay's record as devices see it: in a sealed zone one that does not open is none.
+  private func shown(_ record: Record, _ account: AccountID) -> Record? {
+    guard lens.isSealed(record.zone, of: account) else { return record }
+    return sealedVersions[account]?[record.tag]?.record
+  }
+
+  /// Registers a record that was saved, and returns the version in it as devices see it; nil if
+  /// they cannot read it.
+  func versionSaved(_ record: Record, in account: AccountID) -> Record? {
+    guard lens.isSealed(record.zone, of: account) else { return record }
+    guard let version = lens.opened(record, of: account) else { return nil }
+    sealedVersions[account, default: SealedVersions()].add(version)
+    sealedVersions[account]?.addSaved(version)
+    return version.record
+  }
+
+  /// Registers a record that the relay itself has made in a sealed zone. Returns the version that
+  /// devices see in it, and the tag under which a device had saved that version before; nil if they
+  /// cannot read it. Reports a violation if no device had.
+  func versionForged(_ record: Record, in account: AccountID) -> (Record, of: ChangeTag)? {
+    guard let version = lens.opened(record, of: account) else { return nil }
+    sealedVersions[account, default: SealedVersions()].add(version)
+    guard let tag = sealedVersions[account]?.firstTag(of: version) else {
+      environment.fault("a record opens that no device has sealed (tag \(record.tag))")
+      return nil
+    }
+    return (version.record, tag)
+  }
+
+  /// True if a device of the account has saved this version, under whatever tag.
+  func wasSaved(_ record: Record, in account: AccountID) -> Bool {
+    sealedVersions[account]?.wasSaved(record) ?? false
+  }
+
+  /// Returns the live records of sealed zones at the relay that no device can read.
+  func unreadable(_ account: AccountID) -> [Record] {
+    stored(account).filter { record in
+      lens.isSealed(record.zone, of: account) && !record.isDeleted
+        && sealedVersions[account]?[record.tag] == nil
+    }
+  }
+
+  /// Returns all records that the relay ever had in the zone, as it had them, by their tags.
+  func everStored(_ account: AccountID, in zone: Name) -> [Record] {
+    (everSaved[account] ?? [:]).values.filter { $0.zone == zone }.sorted { $0.tag < $1.tag }
   }
 
   /// Checks that a tag exceeds all that the account was ever given: devices take a smaller one for
@@ -285,7 +347,7 @@ package final class CommitLedger {
   /// Checks that the store still holds all that it committed. Called after a crash and at the end.
   package func audit(_ store: any ZoneReader) {
     for account in accounts.keys.sorted() {
-      for record in newest(account) {
+      for record in stored(account) {
         let held: Record?
         do throws(StorageError) {
           guard case .record(let found) = try store.read(.record(account, record.key)) else {

@@ -23,7 +23,15 @@ package final class Histories {
     var entry: Int64
   }
 
-  package init(environment: SimulationEnvironment) { self.environment = environment }
+  /// Zones whose records are sealed: what was made on what is sealed in them.
+  private let sealedZones: Set<Name>
+  /// Texts that users wrote into each note, or that it had at first.
+  private var texts: [RecordKey: Set<Int64>] = [:]
+
+  package init(environment: SimulationEnvironment, sealedZones: Set<Name> = []) {
+    self.environment = environment
+    self.sealedZones = sealedZones
+  }
 
   /// Number of deeds that users did.
   package var count: Int { recordKeys.reduce(0) { $0 + (histories[$1]?.count ?? 0) } }
@@ -49,7 +57,9 @@ package final class Histories {
       case TimerApp.settingsType:
         SettingsHistory(CausalHistory<SettingFact>(environment: environment))
       case TablesApp.type: TableHistory(rules: TablesApp.rules)
-      case NotesApp.type: CausalHistory<NoteFact>(environment: environment)
+      case NotesApp.type:
+        CausalHistory<NoteFact>(
+          environment: environment, keepsOrder: sealedZones.contains(key.zone))
       case MemosApp.memoType:
         CausalHistory<MemoFact>(environment: environment, countsDeletions: true)
       case VaultApp.fileType:
@@ -154,10 +164,34 @@ extension Histories {
   }
 
   /// Adds a record that existed before the simulation began.
-  package func addInitial(_ record: Record) { history(record.key, record.type)?.addInitial(record) }
+  package func addInitial(_ record: Record) {
+    history(record.key, record.type)?.addInitial(record)
+    for fact in NoteFact.list(in: record.fields ?? []) where record.type == NotesApp.type {
+      userWrites(fact.text, into: record.key)
+    }
+  }
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
     history(record.key, record.type)?.relaySaved(record, baseTag: baseTag)
+  }
+
+  /// Registers that the relay has put a version of a sealed zone in place again that it had before
+  /// under this tag.
+  func relayRepeated(_ record: Record, of tag: ChangeTag) {
+    (histories[record.key] as? CausalHistory<NoteFact>)?.relayRepeated(record.tag, of: tag)
+  }
+
+  /// True if the order of the zone's versions is sealed in them, so that tags mean nothing.
+  func isSealed(_ zone: Name) -> Bool { sealedZones.contains(zone) }
+
+  /// Registers a text that a user writes into a note.
+  func userWrites(_ text: Int64, into key: RecordKey) { texts[key, default: []].insert(text) }
+
+  /// True if a user has written the text in these fields into this very note.
+  func isWritten(_ fields: [UInt8]?, in key: RecordKey) -> Bool {
+    guard let fields else { return true }
+    let facts = NoteFact.list(in: fields)
+    return !facts.isEmpty && facts.allSatisfy { texts[key]?.contains($0.text) == true }
   }
 
   package func relayForgotSave(_ mutation: Mutation, in save: SaveCommit) {

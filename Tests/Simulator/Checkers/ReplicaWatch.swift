@@ -92,10 +92,14 @@ package final class ReplicaWatch {
     for record in after.records {
       held[record.key, default: []].insert(record.fields ?? [])
       let old = before.record(record.key)
+      checkWritten(record.fields, in: record.key)
       // An edit outlives the version that it was made on if the relay has dropped even its
       // tombstone.
       let isBaseGone = mayLoseCursor && record.tag == 0 && !after.entries(record.key).isEmpty
-      if let old, record.tag < old.tag, !isBaseGone, !ledger.isLost(account, tag: old.tag) {
+      // In a sealed zone tags say nothing of the order of versions.
+      if let old, record.tag < old.tag, !isBaseGone, !ledger.isLost(account, tag: old.tag),
+        !histories.isSealed(record.zone)
+      {
         fault("\(record.key.name) went back from tag \(old.tag) to \(record.tag)")
       }
       if after.entries(record.key).isEmpty {
@@ -136,6 +140,7 @@ package final class ReplicaWatch {
     var latest = before.outbox
     for case .putEntry(let entry) in changes {
       checkBase(entry)
+      checkWritten(entry.fields, in: entry.key)
       let old = latest.last { $0.number == entry.number }
       if old == nil && isHeld(entry, in: before) {
         broughtBack.insert(entry.number)
@@ -284,13 +289,24 @@ package final class ReplicaWatch {
       fault("\(record.key.name) has neither an entry in the outbox nor a tag")
       return
     }
-    if ledger.record(account, tag: record.tag) != record {
+    if histories.isSealed(record.zone) {
+      if !ledger.wasSaved(record, in: account) {
+        fault("\(record.key.name) is no version that a device has saved: \(record)")
+      }
+    } else if ledger.record(account, tag: record.tag) != record {
       fault("\(record.key.name) is not what the relay saved with tag \(record.tag)")
     }
   }
 
+  /// Checks that a user has written this into the very note, if notes are sealed.
+  private func checkWritten(_ fields: [UInt8]?, in key: RecordKey) {
+    guard histories.isSealed(key.zone), !histories.isWritten(fields, in: key) else { return }
+    let text = String(decoding: fields ?? [], as: UTF8.self)
+    fault("takes \(text) for \(key.name), which no user has written there")
+  }
+
   private func checkBase(_ entry: OutboxEntry) {
-    guard let base = entry.base, base.tag > 0 else { return }
+    guard let base = entry.base, base.tag > 0, !histories.isSealed(entry.key.zone) else { return }
     if ledger.record(account, tag: base.tag) != base {
       fault("the base of \(entry.key.name) is not what the relay saved with tag \(base.tag)")
     }

@@ -52,6 +52,21 @@ package struct StatusChecker {
         "\(device.name) says in sync and has heard nothing for \(silence / 1_000_000_000) s")
     }
     checkLag(device, ledger)
+    checkReadability(device, ledger)
+  }
+
+  /// Reports a violation if the device has been told of records that it cannot read.
+  private func checkReadability(_ device: DeviceMachine, _ ledger: CommitLedger) {
+    guard device.isAtRest else { return }
+    do throws(StorageError) {
+      let read = try device.store.cursor()?.sequence ?? 0
+      for record in ledger.unreadable(device.credentials.account) where record.tag <= read {
+        environment.fault(
+          "\(device.name) says in sync and cannot read the record of tag \(record.tag)")
+      }
+    } catch {
+      environment.fault("\(device.name): the cursor cannot be read: \(error)")
+    }
   }
 
   /// Reports a violation if the device has not read what was saved before the longest silence.

@@ -1,7 +1,9 @@
 import LockstepApps
 import LockstepClient
+import LockstepJSON
 import LockstepModel
 import LockstepRuntime
+import LockstepSealing
 import LockstepSimulation
 import LockstepStorage
 import LockstepWire
@@ -18,7 +20,7 @@ package final class DeviceMachine {
   package private(set) var driver: NodeDriver<Agent>?
 
   let environment: WorldEnvironment
-  private let watch: ReplicaWatch
+  let watch: ReplicaWatch
   private var configuration: AgentConfiguration
   private let apps: [any App]
   var random: SeededRandom
@@ -54,7 +56,7 @@ package final class DeviceMachine {
   package init(
     index: Int, credentials: Credentials, environment: WorldEnvironment, watch: ReplicaWatch,
     clock: VirtualClock, configuration: AgentConfiguration, apps: [any App],
-    random: SeededRandom
+    random: SeededRandom, sealKeys: ZoneKeys? = nil
   ) throws(StorageError) {
     self.index = index
     self.credentials = credentials
@@ -75,6 +77,9 @@ package final class DeviceMachine {
         HomeIdentity(
           relay: "http://relay.test:5625", credentials: credentials, deviceName: name))
     ])
+    guard let sealKeys else { return }
+    // A home keeps the keys of its sealed zones in this form.
+    try store.write([.setValue(key: "seal.keys", JSONValue.array([sealKeys.storedValue]).text)])
   }
 
   package var isRunning: Bool { driver?.isAlive ?? false }

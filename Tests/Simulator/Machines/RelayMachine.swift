@@ -195,6 +195,9 @@ package final class RelayMachine {
     performNextOrder()
   }
 
+  /// True if the store has done all orders of the owner.
+  package var hasNoOrders: Bool { pendingOrders.isEmpty }
+
   /// Performs the owner's orders in the order in which they were given, so that a plan that is
   /// renewed after it expired ends renewed. Repeats each until the store has done it.
   private func performNextOrder() {

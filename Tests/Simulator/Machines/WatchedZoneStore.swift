@@ -25,6 +25,8 @@ package final class WatchedZoneStore: ZoneStore {
   /// Injected bug, to prove that the checkers detect it.
   package var breakage: Breakage?
   private var breaks = SeededRandom(seed: 1)
+  /// Batches that the relay itself has made, under the names of devices.
+  private var forged: Set<BatchID> = []
 
   /// Creates the store. `isCareless`: answers before commits are durable, to prove that the
   /// checkers detect it.
@@ -42,7 +44,11 @@ package final class WatchedZoneStore: ZoneStore {
   package func prefill(_ save: SaveCommit, wall: Int64) throws(StorageError) {
     for case .saved(let outcome) in try backing.commit([.save(save)], wall: wall) {
       ledger.recordCommit(save, outcome)
-      for record in outcome.changed { histories(save.account)?.addInitial(record) }
+      for record in outcome.changed {
+        ledger.versionSaved(record, in: save.account).map {
+          histories(save.account)?.addInitial($0)
+        }
+      }
     }
     durable = durable.map { _ in backing.copy() }
   }
@@ -146,12 +152,22 @@ package final class WatchedZoneStore: ZoneStore {
       let forgotten = outcome.changed.filter { isDeletionForgotten($0, save, wall: wall) }
       for record in forgotten { deletionForgotten(record.key, save) }
       ledger.recordCommit(save, outcome)
-      for record in outcome.changed {
-        let mutation = save.request.mutations.first { $0.name == record.name }
-        histories(save.account)?.relaySaved(record, baseTag: mutation?.baseTag)
-      }
+      for record in outcome.changed { recordVersion(record, in: save) }
     }
     return results
+  }
+
+  /// Registers a batch that the relay itself makes, under the name of a device.
+  func recordForgery(_ batch: BatchID) { forged.insert(batch) }
+
+  private func recordVersion(_ record: Record, in save: SaveCommit) {
+    if forged.contains(save.request.id) {
+      guard let (version, tag) = ledger.versionForged(record, in: save.account) else { return }
+      histories(save.account)?.relayRepeated(version, of: tag)
+    } else if let version = ledger.versionSaved(record, in: save.account) {
+      let mutation = save.request.mutations.first { $0.name == record.name }
+      histories(save.account)?.relaySaved(version, baseTag: mutation?.baseTag)
+    }
   }
 
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
@@ -207,7 +223,7 @@ package final class WatchedZoneStore: ZoneStore {
   private func isDeletionForgotten(_ record: Record, _ save: SaveCommit, wall: Int64) -> Bool {
     let mutation = save.request.mutations.first { $0.name == record.name }
     guard !record.isDeleted, mutation?.baseTag == 0,
-      let old = ledger.current(save.account, record.key), old.isDeleted
+      let old = ledger.stored(save.account).first(where: { $0.key == record.key }), old.isDeleted
     else { return false }
     return wall - old.modifiedAt > Limits.historyMilliseconds
   }

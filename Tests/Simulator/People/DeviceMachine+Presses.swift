@@ -17,7 +17,9 @@ extension DeviceMachine {
           (context) throws(EditRefusal) -> JSONValue? in
           (context.current?.value ?? [:]).setting(name, to: .number(JSONNumber(number)))
         })
-    case .note(let number, let text): edit(NotesApp.edit(number, text: text))
+    case .note(let number, let text):
+      if let text { watch.histories.userWrites(text, into: NotesApp.key(number)) }
+      edit(NotesApp.edit(number, text: text))
     case .attach(let number, let text, let chunks):
       let bytes = chunks.map(DeviceMachine.chunkBytes)
       attach(bytes) { NotesApp.edit(number, text: text, chunks: $0) }

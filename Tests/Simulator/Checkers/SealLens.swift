@@ -1,0 +1,71 @@
+import LockstepModel
+import LockstepSealing
+
+/// Reads the relay's records as the devices of their account do, which have the keys of its sealed
+/// zones.
+struct SealLens {
+  private var seals: [AccountID: ZoneSeal] = [:]
+
+  mutating func add(_ keys: ZoneKeys, of account: AccountID) { seals[account] = ZoneSeal(keys) }
+
+  func isSealed(_ zone: Name, of account: AccountID) -> Bool { seals[account]?.zone == zone }
+
+  /// Returns the key that a record has at the relay.
+  func relayKey(_ key: RecordKey, of account: AccountID) -> RecordKey {
+    guard let seal = seals[account], seal.zone == key.zone else { return key }
+    return RecordKey(zone: key.zone, name: seal.relayName(of: key.name))
+  }
+
+  /// Returns nil if no device can read the record, or its zone is not sealed.
+  func opened(_ record: Record, of account: AccountID) -> OpenedRecord? {
+    guard let seal = seals[account] else { return nil }
+    do throws(SealFault) {
+      return try seal.opened(record)
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// Versions in an account's sealed zones.
+struct SealedVersions {
+  /// What devices see in the relay's record of each tag; none where they see nothing.
+  private var opened: [ChangeTag: OpenedRecord] = [:]
+  /// Versions that devices have saved, each without its tag.
+  private var saved: Set<Record> = []
+  /// The first tag of each of them.
+  private var tags: [Version: ChangeTag] = [:]
+
+  private struct Version: Hashable {
+    var record: Record
+    var vector: VersionVector
+
+    /// Leaves out the tag.
+    init(_ version: OpenedRecord) {
+      record = version.record
+      record.tag = 0
+      vector = version.vector
+    }
+  }
+
+  subscript(_ tag: ChangeTag) -> OpenedRecord? { opened[tag] }
+
+  mutating func add(_ version: OpenedRecord) { opened[version.record.tag] = version }
+
+  /// Registers that a device has saved this version.
+  mutating func addSaved(_ version: OpenedRecord) {
+    let plain = Version(version)
+    saved.insert(plain.record)
+    if tags[plain] == nil { tags[plain] = version.record.tag }
+  }
+
+  /// Returns the tag under which a device has saved this version; nil if none has.
+  func firstTag(of version: OpenedRecord) -> ChangeTag? { tags[Version(version)] }
+
+  /// True if a device has saved this version, under whatever tag.
+  func wasSaved(_ record: Record) -> Bool {
+    var plain = record
+    plain.tag = 0
+    return saved.contains(plain)
+  }
+}

@@ -1,0 +1,24 @@
+/// Profiles in which the zone of the notes is sealed.
+extension WorldProfile {
+  /// A relay that keeps its promises.
+  package static let sealed = WorldProfile(
+    name: "sealed", kinds: FaultPlan.Kind.usual, faults: 2...10, devicesPerAccount: 2...4,
+    actsPerAccount: 20...40, span: 15_000...40_000, clockOffset: -60_000...60_000, notes: 6,
+    sealsNotes: true)
+
+  /// Like `sealed`, on a relay that is restored from backups.
+  package static let sealedAndRestored = WorldProfile(
+    name: "sealed and restored",
+    kinds: FaultPlan.Kind.usual + [.restoreStore, .restoreStore, .restoreStore], faults: 3...10,
+    devicesPerAccount: 2...4, actsPerAccount: 20...40, span: 20_000...60_000,
+    clockOffset: -60_000...60_000, notes: 6, sealsNotes: true)
+
+  /// The relay writes what it likes into the sealed zone, without its key.
+  package static let hostile = WorldProfile(
+    name: "hostile",
+    kinds: [
+      .forge, .forge, .forge, .forge, .cut, .unplug, .switchOff, .crashDevice, .crashRelay,
+      .failReplica, .failStore, .restoreStore,
+    ], faults: 6...16, devicesPerAccount: 2...4, actsPerAccount: 20...40, span: 15_000...40_000,
+    notes: 6, sealsNotes: true)
+}
