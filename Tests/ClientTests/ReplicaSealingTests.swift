@@ -436,6 +436,43 @@ struct ReplicaSealingTests {
     #expect(desk.conflicts == 0)
   }
 
+  /// Another device has deleted the version that this one is about to save again.
+  @Test mutating func aDeletionOutlivesTheVersionThatItDeleted() throws {
+    var (desk, phone) = try pair()
+    try write("diary", page: "a secret", on: &desk)
+    try read(on: &phone)
+    relay.delete(relay.records[0].key)
+    try read(on: &phone)
+    let late = try phone.freezeOneBatch()
+    desk.pass(milliseconds: 10)
+    try write("diary", page: nil, on: &desk)
+    try phone.answer(late, relay.save(late, by: phone.device))
+    try send(&phone)
+    #expect(try phone.store.record(.desk("diary"))?.isDeleted == true)
+    #expect(try opened(relay.records[0]).isDeleted)
+    #expect(phone.outbox.unsent == 0)
+  }
+
+  /// The deletion was made without the version that the change was made on, and after the change.
+  @Test mutating func aChangeIsNotLostToALaterDeletionOfAFormerVersion() throws {
+    var (desk, phone) = try pair()
+    try write("diary", page: "first", on: &desk)
+    let former = relay.records[0]
+    try read(on: &phone)
+    desk.pass(milliseconds: 10)
+    try write("diary", page: "second", on: &desk)
+    relay.put(former)
+    try read(on: &phone)
+    desk.pass(milliseconds: 10)
+    desk.edit(.fields("diary", TestApp.page, ["text": "third"]))
+    phone.pass(milliseconds: 1_000)
+    try write("diary", page: nil, on: &phone)
+    try send(&desk)
+    #expect(try desk.store.record(.desk("diary"))?.text == "third")
+    try read(on: &phone)
+    #expect(try phone.store.record(.desk("diary"))?.text == "third")
+  }
+
   @Test mutating func threeDevicesThatBringBackTheSameVersionAgree() throws {
     var (desk, phone) = try pair()
     var laptop = try ReplicaHarness(device: 3)
@@ -883,6 +920,17 @@ struct ReplicaSealingTests {
     throws
   {
     device.edit(.note(name, text))
+    try send(&device)
+  }
+
+  /// Writes a page; nil deletes it.
+  private mutating func write(_ name: String, page text: String?, on device: inout ReplicaHarness)
+    throws
+  {
+    device.edit(
+      EditRequest(key: .desk(name), type: TestApp.page) { _ in
+        text.map { text -> JSONValue in ["text": .string(text)] }
+      })
     try send(&device)
   }
 

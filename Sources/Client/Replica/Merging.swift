@@ -55,7 +55,10 @@ struct Merging: Sendable {
     }
     var mergedServer = server
     mergedServer.fields = fields?.serialized()
-    mergedServer.modifiedAt = max(base.modifiedAt, server.modifiedAt)
+    // Where nothing is left of the relay's version, its time must not win over the change.
+    mergedServer.modifiedAt =
+      Merging.equal(mergedServer.fields, base.fields)
+      ? base.modifiedAt : max(base.modifiedAt, server.modifiedAt)
     entry.base = base
     guard case .merged(let outcome, let further) = resolve(entry, mergedServer) else { return .ask }
     // Copies of the lost version are not needed, because the change was made on it.

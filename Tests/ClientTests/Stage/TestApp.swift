@@ -7,6 +7,8 @@ struct TestApp: App {
   static let zone = Name(trusted: "Desk")
   /// `{"text","at"}`: the newer wins; `at` is the stamp.
   static let note = Name(trusted: "Note")
+  /// As a note, but a change outlives a deletion.
+  static let page = Name(trusted: "Page")
   /// `{device: n}`: the greater number of each device wins.
   static let counter = Name(trusted: "Counter")
   /// A user decides.
@@ -35,6 +37,7 @@ struct TestApp: App {
   func resolver(for type: Name) -> (any Resolver)? {
     switch type {
     case TestApp.note, TestApp.egg, TestApp.album: NewerRule()
+    case TestApp.page: PageRule()
     case TestApp.counter: CounterRule()
     case TestApp.choice: ChoiceRule()
     case TestApp.draft: DraftRule()
@@ -84,6 +87,13 @@ struct NewerRule: Resolver {
 
   func resolve(_ conflict: Conflict) -> Resolution {
     .merged(fields: conflict.newer.fields, copies: [])
+  }
+}
+
+struct PageRule: Resolver {
+  func resolve(_ conflict: Conflict) -> Resolution {
+    ChangeOutlivesDelete.resolution(of: conflict)
+      ?? .merged(fields: conflict.newer.fields, copies: [])
   }
 }
 
