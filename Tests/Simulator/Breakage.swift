@@ -36,6 +36,10 @@ package enum Breakage: String, CaseIterable {
   case dropsStamps = "drops-stamps"
   // Bugs of the vault.
   case takesPlainForSealed = "takes-plain-for-sealed"
+  // Bugs of a device with a sealed zone.
+  case takesPlainInSealedZones = "takes-plain-in-sealed-zones"
+  case ignoresAssociatedData = "ignores-associated-data"
+  case takesFormerVersions = "takes-former-versions"
 
   /// Description of the bug, for reports.
   package var what: String {
@@ -72,6 +76,10 @@ package enum Breakage: String, CaseIterable {
     case .forgetsTableBase: "the rules of a table do not get the common base version"
     case .dropsStamps: "the fields of a table are judged by the stamps of the records"
     case .takesPlainForSealed: "a device accepts a plain record for a sealed file"
+    case .takesPlainInSealedZones: "a device accepts plain records in a sealed zone"
+    case .ignoresAssociatedData:
+      "a device accepts a sealed record with another time or author than it was sealed with"
+    case .takesFormerVersions: "a device accepts a former version that a hostile relay repeats"
     }
   }
 
@@ -118,6 +126,7 @@ package enum Breakage: String, CaseIterable {
       }
     case .dropsCandidates, .forgetsTableBase, .dropsStamps: .tables
     case .takesPlainForSealed: .strangers
+    case .takesPlainInSealedZones, .ignoresAssociatedData, .takesFormerVersions: .hostile
     }
   }
 
@@ -147,6 +156,9 @@ package enum Breakage: String, CaseIterable {
     case .trimsUnread: ["lets go of"]
     case .dropsCandidates, .forgetsTableBase, .dropsStamps: ["of Tables has"]
     case .takesPlainForSealed: ["takes what nobody with the key wrote"]
+    case .takesPlainInSealedZones: ["which no user has written there"]
+    case .ignoresAssociatedData: ["is no version that a device has saved"]
+    case .takesFormerVersions: ["made without knowledge of what it held"]
     }
   }
 }

@@ -25,4 +25,11 @@ struct SealedTests {
     }
     #expect(forged > 0)
   }
+
+  /// Seed 21: a change was lost to a later deletion of the version before the one that it was made
+  /// on. Seed 45: a deletion was undone by a device that saved the deleted version again.
+  @Test(arguments: [21, 45] as [UInt64])
+  func seedsThatOnceFailed(seed: UInt64) throws {
+    try play(seed, .hostile)
+  }
 }

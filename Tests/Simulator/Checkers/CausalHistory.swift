@@ -409,7 +409,22 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
         && !isShared($0)
     }
     if isDeleted, isOwnDeletion { deletedTheSame(as: tag, device) }
+    if keepsOrder { checkKept(by: tag, device) }
     seen[device] = (seen[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
+  }
+
+  /// Reports a violation if the device takes a version that was made without knowledge of what it
+  /// held.
+  private func checkKept(by tag: ChangeTag, _ device: DeviceID) {
+    guard let held = seen[device], let past = pastOfTag[tag] else { return }
+    // A change that was never saved may give way to a newer one.
+    let isKept = acts.indices.allSatisfy { act in
+      !held.contains(act) || past.contains(act) || withdrawn.contains(act) || !isShared(act)
+    }
+    if isKept { return }
+    environment.fault(
+      "device \(device.text) takes tag \(tag), made without knowledge of what it held:\n"
+        + description)
   }
 
   /// Makes one deletion of two: the device had deleted the same, and no other device knew of it.

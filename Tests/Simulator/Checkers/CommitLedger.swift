@@ -267,6 +267,17 @@ package final class CommitLedger {
     }
   }
 
+  /// Returns what is sealed in the record, with the time and the author that the relay shows; nil if
+  /// no device has sealed it under this name.
+  func openedAnywhere(_ record: Record, in account: AccountID) -> Record? {
+    let sealed = everStored(account, in: record.zone).first {
+      $0.fields == record.fields && $0.name == record.name && shown($0, account) != nil
+    }
+    guard var opened = sealed.flatMap({ shown($0, account) }) else { return nil }
+    (opened.modifiedAt, opened.device, opened.tag) = (record.modifiedAt, record.device, record.tag)
+    return opened
+  }
+
   /// Returns all records that the relay ever had in the zone, as it had them, by their tags.
   func everStored(_ account: AccountID, in zone: Name) -> [Record] {
     (everSaved[account] ?? [:]).values.filter { $0.zone == zone }.sorted { $0.tag < $1.tag }

@@ -53,7 +53,8 @@ package final class WatchedReplicaStore: ReplicaStore {
       isFullnessMet = true
       throw .diskFull(path: "simulated")
     }
-    let changes = breakage == .forgetsLosses ? changes.filter { !$0.isLoss } : changes
+    var changes = breakage == .forgetsLosses ? changes.filter { !$0.isLoss } : changes
+    if let breakage { changes = try watch.changes(changes, brokenBy: breakage, backing) }
     let before = try ReplicaWatch.View(backing, touchedBy: changes)
     try backing.write(changes)
     let after = try ReplicaWatch.View(backing, touchedBy: changes)
