@@ -341,11 +341,15 @@ extension ReplicaState {
     _ fields: [UInt8]?, of entry: OutboxEntry, _ server: Record, group: Int64?
   ) throws(StorageError) {
     // The stamp is the newer of the two, so that a third version, made before the merge, is
-    // compared with the time of the edits and not with the time of the merge.
+    // compared with the time of the edits and not with the time of the merge. A version that only
+    // the relay's has made keeps its stamp: a change that was made on it is newer.
+    let isServers =
+      Merging.equal(fields, server.fields) && !Merging.equal(fields, entry.fields)
+    let newer = max(entry.modifiedAt, server.modifiedAt)
     let merged = OutboxEntry(
       number: transaction.allocateNumber(), key: entry.key,
       type: entry.fields == nil ? server.type : entry.type, fields: fields,
-      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
+      modifiedAt: isServers ? server.modifiedAt : newer, isStampTrusted: true,
       base: server.plain, state: .waiting, group: group,
       lineage: entry.lineage?.resolved)
     transaction.put(merged)
