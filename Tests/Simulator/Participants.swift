@@ -144,7 +144,8 @@ struct Participants {
   private func sealKeys(_ random: inout SeededRandom) -> ZoneKeys? {
     var secrets: [[UInt8]] = []
     for _ in 0..<2 {
-      secrets.append((0..<KeyGeneration.count).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+      secrets.append(
+        (0..<KeyGeneration.count).map { _ in UInt8(truncatingIfNeeded: random.next()) })
     }
     return KeyGeneration(secret: secrets[1]).flatMap {
       AccountKeys(nameSecret: secrets[0], generations: [$0])?.keys(of: NotesApp.zone)

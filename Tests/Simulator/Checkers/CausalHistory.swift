@@ -150,6 +150,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// True if the relay has lost any act.
   package var hasForgotten: Bool { !forgotten.isEmpty }
 
+  /// True if no device has ever held the record: a relay that deletes it then leaves no trace.
+  package var wasNeverHeld: Bool { keepsOrder && seen.isEmpty }
+
   /// True if the record may be deleted: its deletion was done with knowledge of all acts that are
   /// not replaced, or at least of an act that may have won over them before.
   package var mayBeGone: Bool {
@@ -417,9 +420,11 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// held.
   private func checkKept(by tag: ChangeTag, _ device: DeviceID) {
     guard let held = seen[device], let past = pastOfTag[tag] else { return }
-    // A change that was never saved may give way to a newer one.
+    // A change whose save was not acknowledged may give way to a newer one. What was there at first
+    // was saved by a device that has not read it.
     let isKept = acts.indices.allSatisfy { act in
-      !held.contains(act) || past.contains(act) || withdrawn.contains(act) || !isShared(act)
+      !held.contains(act) || past.contains(act) || withdrawn.contains(act)
+        || actDevices[act] == device || actDevices[act] == nil
     }
     if isKept { return }
     environment.fault(

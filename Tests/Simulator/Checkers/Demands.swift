@@ -139,7 +139,7 @@ extension Demands {
   /// this text has changed it.
   private func note(_ history: CausalHistory<NoteFact>, _ fields: [UInt8]?) -> String? {
     guard let fields else {
-      return history.mayBeGone
+      return history.mayBeGone || history.wasNeverHeld
         ? nil : "is gone, and these stand:\n  \(lines(history.standing))"
     }
     let shown = NoteFact.list(in: fields)
