@@ -43,8 +43,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// True if only a user may overwrite another's change: each version must be made with knowledge
   /// of all of the version that it replaces.
   private let asksPeople: Bool
-  /// True if each version shows what it was made on (a sealed zone): nothing is doubtful because the
-  /// relay has lost or repeated versions.
+  /// True if each version shows what it was made on (a sealed zone): nothing is doubtful because
+  /// the relay has lost or repeated versions.
   private let keepsOrder: Bool
   var deeds: [Fact] = []
   private var numbers: [Fact: Int] = [:]

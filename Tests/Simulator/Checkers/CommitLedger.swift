@@ -267,8 +267,8 @@ package final class CommitLedger {
     }
   }
 
-  /// Returns what is sealed in the record, with the time and the author that the relay shows; nil if
-  /// no device has sealed it under this name.
+  /// Returns what is sealed in the record, with the time and the author that the relay shows; nil
+  /// if no device has sealed it under this name.
   func openedAnywhere(_ record: Record, in account: AccountID) -> Record? {
     let sealed = everStored(account, in: record.zone).first {
       $0.fields == record.fields && $0.name == record.name && shown($0, account) != nil

@@ -29,7 +29,7 @@ struct SealLens {
 
 /// Versions in an account's sealed zones.
 struct SealedVersions {
-  /// What devices see in the relay's record of each tag; none where they see nothing.
+  /// The relay's record of each tag, as devices see it; none where they see nothing.
   private var opened: [ChangeTag: OpenedRecord] = [:]
   /// Versions that devices have saved, each without its tag.
   private var saved: Set<Record> = []

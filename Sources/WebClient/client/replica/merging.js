@@ -76,8 +76,10 @@ export class Merging {
       timeMade: null, base: null };
     const first = this.resolve(back, server);
     if (first.ask) return this.resolve({ ...local, base: null }, server);
-    const met = { ...server, fields: first.merged, deleted: first.merged === null,
-      modifiedAt: Math.max(base.modifiedAt, server.modifiedAt) };
+    // Where nothing is left of the relay's version, its time must not win over the change.
+    const modifiedAt = equal(first.merged, base.fields) ? base.modifiedAt
+      : Math.max(base.modifiedAt, server.modifiedAt);
+    const met = { ...server, fields: first.merged, deleted: first.merged === null, modifiedAt };
     const second = this.resolve({ ...local, base }, met);
     if (second.ask) return second;
     // Copies of the lost version are not needed, because the change was made on it.

@@ -86,12 +86,15 @@ function merge(state, entry, server, { merged, copies }, replaces) {
     return;
   }
   // The stamp is the newer of the two, so that a third version, made before the merge, is compared
-  // with the time of the edits and not with the time of the merge.
+  // with the time of the edits and not with the time of the merge. A version that only the relay's
+  // has made keeps its stamp: a change that was made on it is newer.
+  const isMadeByServer = equal(merged, server.fields) && !equal(merged, entry.fields);
   const put = {
     number: transaction.outbox.allocateNumber(), zone: entry.zone, name: entry.name,
     type: entry.fields === null ? server.type : entry.type, fields: merged,
     chunks: chunksOf(merged, entry, server),
-    modifiedAt: Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
+    modifiedAt: isMadeByServer ? server.modifiedAt
+      : Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
     base: plain(server), state: waiting, group, ...withLineage(resolvedLineage(entry.lineage)),
   };
   transaction.putEntry(put);
