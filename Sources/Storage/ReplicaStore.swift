@@ -226,6 +226,11 @@ extension OutboxEntry {
       self.number = number
       self.asked = asked
     }
+
+    /// Lineage of a new change on the version of this vector; the empty one for a new record.
+    package init(on vector: VersionVector = VersionVector()) {
+      self.init(base: vector, made: vector)
+    }
   }
 }
 

@@ -67,10 +67,7 @@ extension ReplicaState {
   /// Parks a change that waits. Others of its group go on without it.
   private mutating func parkUnsent(_ entry: OutboxEntry, _ refusal: Refusal) {
     if let group = entry.group {
-      for var member in transaction.outbox.entries where member.group == group {
-        member.group = nil
-        transaction.put(member)
-      }
+      _ = ungroup(transaction.outbox.entries.filter { $0.group == group })
     }
     var parked = entry
     parked.state = .parked(refusal)
@@ -129,7 +126,7 @@ extension ReplicaState {
     return false
   }
 
-  /// Splits a group that is too large for one batch: its members are sent one after the other. The
+  /// Splits a group that cannot be one batch: its members are sent one after the other. The
   /// copies have the smaller numbers and go first, so that no content is overwritten before it is
   /// saved.
   private mutating func ungroup(_ members: [OutboxEntry]) -> [OutboxEntry] {

@@ -56,7 +56,7 @@ extension ReplicaState {
     guard let held = try transaction.record(key) else {
       return try transaction.put(server.record, snapshot: snapshot, vector: server.vector)
     }
-    let known = try transaction.vector(key) ?? VersionVector()
+    let known = try heldVector(key)
     if server.vector == known, merging.completed(server.record, over: held).isSame(as: held) {
       var same = held
       same.tag = server.record.tag
@@ -79,15 +79,14 @@ extension ReplicaState {
       hasLostRecords = true
       return transaction.markLost(key)
     }
-    let entry = entry(bringingBack: held, known, at: isFormer ? server.record.tag : 0)
-    try reconcile(entry, server, &applied)
+    try reconcile(entry(bringingBack: held, known), server, &applied)
   }
 
   /// Resolves a local change against the relay's version.
   mutating func reconcile(
     _ entry: OutboxEntry, _ server: OpenedRecord, _ applied: inout Applied
   ) throws(StorageError) {
-    let lineage = entry.lineage ?? OutboxEntry.Lineage(base: VersionVector(), made: VersionVector())
+    let lineage = entry.lineage ?? OutboxEntry.Lineage()
     if let asked = lineage.asked, case .asking(let known) = entry.state,
       asked.covers(server.vector)
     {
@@ -97,8 +96,7 @@ extension ReplicaState {
     }
     let own = entry.record(by: device, tag: 0)
     let isSame = own.isSame(as: server.record)
-    // The change only saves a version again.
-    let isRepeated = entry.base.map { $0.isSame(as: own) } ?? false
+    let isRepeated = entry.isRepeated(by: device)
     let isEqual = server.vector == lineage.base && !isSame && isRepeated
     let includesOwn =
       lineage.includesChange(server.vector, by: device, isSame: isSame)
@@ -157,8 +155,9 @@ extension ReplicaState {
     } else if let base = entry.base, !(base.isDeleted && base.tag == 0) {
       // The author of the relay's version did not know the base.
       resolution = merging.resolve(entry, madeOn: base, record)
-      let isRepeated = base.isSame(as: entry.record(by: device, tag: 0))
-      if !isRepeated { entry.base = .nothing(at: entry.key, type: entry.type) }
+      if !entry.isRepeated(by: device) {
+        entry.base = .nothing(at: entry.key, type: entry.type)
+      }
     } else {
       entry.base = nil
       resolution = merging.resolve(entry, record)
@@ -211,22 +210,23 @@ extension ReplicaState {
     hasLostRecords = true
   }
 
-  /// Puts a held record into the outbox. The relay has its version of this tag in its place; 0:
-  /// none.
+  /// Puts a held record, which the relay lacks, into the outbox.
   mutating func bringBackSealed(_ held: Record) throws(StorageError) {
-    let vector = try transaction.vector(held.key) ?? VersionVector()
-    try rebase(entry(bringingBack: held, vector, at: 0), onTag: 0)
+    try rebase(entry(bringingBack: held, try heldVector(held.key)), onTag: 0)
   }
 
   private mutating func entry(
-    bringingBack held: Record, _ vector: VersionVector, at tag: ChangeTag
+    bringingBack held: Record, _ vector: VersionVector
   ) -> OutboxEntry {
-    var base = held
-    base.tag = tag
-    return OutboxEntry(
+    OutboxEntry(
       number: transaction.allocateNumber(), key: held.key, type: held.type, fields: held.fields,
-      modifiedAt: held.modifiedAt, isStampTrusted: true, base: base, state: .waiting,
-      lineage: OutboxEntry.Lineage(base: vector, made: vector))
+      modifiedAt: held.modifiedAt, isStampTrusted: true, base: held.missing, state: .waiting,
+      lineage: OutboxEntry.Lineage(on: vector))
+  }
+
+  /// Returns the vector of the held version; one that includes nothing if there is none.
+  private func heldVector(_ key: RecordKey) throws(StorageError) -> VersionVector {
+    try transaction.vector(key) ?? VersionVector()
   }
 
   /// Returns the lineage of a new change to the record as it is held; nil in a zone that is not
@@ -234,15 +234,15 @@ extension ReplicaState {
   func newLineage(_ key: RecordKey) throws(StorageError) -> OutboxEntry.Lineage? {
     guard sealing.isSealed(key.zone) else { return nil }
     if let open = transaction.outbox.open(key)?.lineage { return open.changed(by: device) }
-    let held = try transaction.vector(key) ?? VersionVector()
+    let held = try heldVector(key)
     let made = transaction.outbox.sent(key)?.lineage?.version(by: device) ?? held
-    return OutboxEntry.Lineage(base: made, made: made)
+    return OutboxEntry.Lineage(on: made)
   }
 
   /// Numbers the change as a version. Returns false if its record has no numbers left.
   func number(_ entry: inout OutboxEntry) -> Bool {
     guard sealing.isSealed(entry.key.zone) else { return true }
-    var lineage = entry.lineage ?? OutboxEntry.Lineage(base: VersionVector(), made: VersionVector())
+    var lineage = entry.lineage ?? OutboxEntry.Lineage()
     guard let number = lineage.number ?? lineage.made.nextNumber(at: entry.modifiedAt) else {
       return false
     }
@@ -252,8 +252,15 @@ extension ReplicaState {
   }
 }
 
+extension OutboxEntry {
+  /// True if the change only saves the version that it was made on again.
+  fileprivate func isRepeated(by device: DeviceID) -> Bool {
+    base?.isSame(as: record(by: device, tag: 0)) ?? false
+  }
+}
+
 extension Record {
-  /// The version that a person is asked about, once the relay has another one or none.
+  /// The version without a tag: the relay has another one or none in its place.
   fileprivate var missing: Record {
     var missing = self
     missing.tag = 0

@@ -24,7 +24,7 @@ extension ReplicaState {
     let new = list.filter { sealing.keys[$0.zone] != $0 }
     guard !new.isEmpty else { return (.success(false), nil) }
     for keys in new {
-      if sealing.keys[keys.zone] == nil { try sealHeldRecords(with: keys) }
+      if sealing.keys[keys.zone] == nil { try removeSealedRecords(of: keys.zone) }
       sealing.adopt(keys)
     }
     sealing.retryConflicts()
@@ -67,8 +67,8 @@ extension ReplicaState {
 
   /// Removes records that arrived sealed before the keys: the snapshot that follows brings them.
   /// Changes that no relay has seen stay, and are sealed when they are sent.
-  private mutating func sealHeldRecords(with keys: ZoneKeys) throws(StorageError) {
-    for record in try transaction.allRecords(zone: keys.zone) {
+  private mutating func removeSealedRecords(of zone: Name) throws(StorageError) {
+    for record in try transaction.allRecords(zone: zone) {
       if transaction.outbox.open(record.key) == nil { try transaction.removeRecord(record.key) }
     }
   }
@@ -188,7 +188,7 @@ extension ReplicaState {
     for result in results where byName[result.name] == nil { byName[result.name] = result }
     return entries.map { entry in
       let seal = sealing.seal(entry.key.zone)
-      let relayName = seal?.relayName(of: entry.key.name) ?? entry.key.name
+      let relayName = seal.map { sealing.relayName(of: entry.key, $0) } ?? entry.key.name
       switch byName[relayName] {
       case nil: return (entry, .missing)
       case .saved(_, let tag): return (entry, tag > 0 ? .saved(tag) : .missing)

@@ -37,12 +37,7 @@ struct KeylessRelay {
   /// Saves whatever comes, also over a version that the device has not seen.
   mutating func take(_ request: SaveRequest, by device: DeviceID) -> [MutationResult] {
     request.mutations.map { mutation in
-      put(
-        Record(
-          zone: request.zone, name: mutation.name, type: mutation.type ?? ZoneSeal.hiddenType,
-          fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: device, tag: 0,
-          chunks: mutation.chunks))
-      return .saved(name: mutation.name, tag: tag)
+      store(mutation, in: request.zone, by: device)
     }
   }
 
@@ -56,13 +51,19 @@ struct KeylessRelay {
         return .conflict(name: mutation.name, record: held ?? .nothing(at: key))
       }
       saves += 1
-      put(
-        Record(
-          zone: request.zone, name: mutation.name, type: mutation.type ?? TestApp.note,
-          fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: device, tag: 0,
-          chunks: mutation.chunks, includes: mutation.includes))
-      return .saved(name: mutation.name, tag: tag)
+      return store(mutation, in: request.zone, by: device)
     }
+  }
+
+  private mutating func store(
+    _ mutation: Mutation, in zone: Name, by device: DeviceID
+  ) -> MutationResult {
+    put(
+      Record(
+        zone: zone, name: mutation.name, type: mutation.type ?? TestApp.note,
+        fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: device, tag: 0,
+        chunks: mutation.chunks, includes: mutation.includes))
+    return .saved(name: mutation.name, tag: tag)
   }
 
   /// Returns what the device has not read yet.
