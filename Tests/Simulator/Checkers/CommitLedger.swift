@@ -166,9 +166,14 @@ package final class CommitLedger {
     return book.order.compactMap { book.newest[$0] }
   }
 
+  /// Returns the current record as the relay has it, by its zone and name there.
+  func stored(_ account: AccountID, _ key: RecordKey) -> Record? {
+    accounts[account]?.newest[key]
+  }
+
   /// Returns the current record as devices see it.
   package func current(_ account: AccountID, _ key: RecordKey) -> Record? {
-    accounts[account]?.newest[lens.relayKey(key, of: account)].flatMap { shown($0, account) }
+    stored(account, lens.relayKey(key, of: account)).flatMap { shown($0, account) }
   }
 
   package func recordCommit(_ save: SaveCommit, _ outcome: SaveOutcome) {

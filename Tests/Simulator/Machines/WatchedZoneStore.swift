@@ -223,7 +223,7 @@ package final class WatchedZoneStore: ZoneStore {
   private func isDeletionForgotten(_ record: Record, _ save: SaveCommit, wall: Int64) -> Bool {
     let mutation = save.request.mutations.first { $0.name == record.name }
     guard !record.isDeleted, mutation?.baseTag == 0,
-      let old = ledger.stored(save.account).first(where: { $0.key == record.key }), old.isDeleted
+      let old = ledger.stored(save.account, record.key), old.isDeleted
     else { return false }
     return wall - old.modifiedAt > Limits.historyMilliseconds
   }
