@@ -280,7 +280,7 @@ package enum Limits {
   package static let unreadableRecords = 1_000
   /// Names at the relay, of records of sealed zones, that a device keeps in memory.
   package static let relayNamesKept = 100_000
-  /// Devices that a version vector names; earlier ones count as seen (`VersionVector.floor`).
+  /// Writers that a version vector names; earlier ones count as seen (`VersionVector.floor`).
   package static let vectorEntries = 64
   /// Lost versions that a record names as included.
   @usableFromInline package static let includes = 8

@@ -1,28 +1,47 @@
-/// The versions of a record that one version was made on, and itself: for each device that has
-/// written the record, the newest of its versions that is included. A device computes it and seals
-/// it into the record, so that no relay can make one version follow another.
-///
-/// A version is identified by its device and a number: the version's time, or one more than the
-/// greatest number that it includes, if that is later. Numbers are below `Limits.sequenceLimit`, so
-/// that they stay exact in JavaScript.
+/// A home as the author of versions of sealed records: 64 random bits that the home draws itself.
+/// The relay's device ids would not do: a relay can give two devices one id, and a home that was set
+/// back to a former state keeps its id.
 @usableFromInline
-package struct VersionVector: Hashable, Sendable {
-  @usableFromInline
-  package struct Entry: Hashable, Sendable {
-    @usableFromInline package let device: DeviceID
-    @usableFromInline package let number: Int64
+package struct WriterID: Hashable, Comparable, Sendable {
+  @usableFromInline package let rawValue: UInt64
 
-    @usableFromInline
-    package init(device: DeviceID, number: Int64) {
-      self.device = device
-      self.number = number
-    }
+  @usableFromInline package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Returns nil if these are not sixteen hexadecimal digits.
+  package init?(text: String) {
+    guard let value = HexText.parse(text) else { return nil }
+    rawValue = value
   }
 
-  /// In the order of devices, each once, with numbers greater than `floor`; at most
+  /// Sixteen lowercase hexadecimal digits.
+  package var text: String { HexText.text(rawValue) }
+
+  @usableFromInline
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Identifier of one version of a sealed record.
+@usableFromInline
+package struct VersionID: Hashable, Sendable {
+  @usableFromInline package let writer: WriterID
+  /// Greater than every number that its writer gave before, and than all that the version was made
+  /// on; below `Limits.sequenceLimit`, so that it stays exact in JavaScript.
+  @usableFromInline package let number: Int64
+
+  @usableFromInline
+  package init(writer: WriterID, number: Int64) {
+    self.writer = writer
+    self.number = number
+  }
+}
+
+/// A set of versions of a record: for each writer, its newest version and all former ones.
+@usableFromInline
+package struct VersionVector: Hashable, Sendable {
+  /// In the order of writers, each once, with numbers greater than `floor`; at most
   /// `Limits.vectorEntries`.
-  @usableFromInline package private(set) var entries: [Entry] = []
-  /// Number of every device that has no entry: 0 until more devices have written the record than
+  @usableFromInline package private(set) var entries: [VersionID] = []
+  /// Number of every writer that has no entry: 0 until more homes have written the record than
   /// there are entries.
   @usableFromInline package private(set) var floor: Int64 = 0
 
@@ -30,57 +49,57 @@ package struct VersionVector: Hashable, Sendable {
   package init() {}
 
   /// Returns nil if the entries are not as `entries` demands.
-  package init?(entries: [Entry], floor: Int64) {
+  package init?(entries: [VersionID], floor: Int64) {
     guard (0..<Limits.sequenceLimit).contains(floor), entries.count <= Limits.vectorEntries,
-      zip(entries, entries.dropFirst()).allSatisfy({ $0.device < $1.device }),
+      zip(entries, entries.dropFirst()).allSatisfy({ $0.writer < $1.writer }),
       entries.allSatisfy({ $0.number > floor && $0.number < Limits.sequenceLimit })
     else { return nil }
     self.entries = entries
     self.floor = floor
   }
 
-  package subscript(_ device: DeviceID) -> Int64 {
-    let index = entries.lowerBound { $0.device < device }
-    guard index < entries.count, entries[index].device == device else { return floor }
+  package subscript(_ writer: WriterID) -> Int64 {
+    let index = entries.lowerBound { $0.writer < writer }
+    guard index < entries.count, entries[index].writer == writer else { return floor }
     return entries[index].number
   }
 
-  /// True if the version of this vector includes the version of the other one, or is it.
+  /// True if the other vector's versions are among those of this one.
   package func covers(_ other: VersionVector) -> Bool {
-    other.floor <= floor && other.entries.allSatisfy { self[$0.device] >= $0.number }
+    other.floor <= floor && other.entries.allSatisfy { self[$0.writer] >= $0.number }
   }
+
+  /// True if an entry includes the version, and not the floor alone, which is a guess.
+  package func names(_ id: VersionID) -> Bool {
+    self[id.writer] > floor && self[id.writer] >= id.number
+  }
+
+  /// Greatest number of all included versions.
+  package var greatest: Int64 { entries.reduce(floor) { max($0, $1.number) } }
 
   /// Returns the vector that includes what both include.
   package func joined(with other: VersionVector) -> VersionVector {
     var joined = VersionVector()
     joined.floor = max(floor, other.floor)
-    let devices = Set(entries.map(\.device)).union(other.entries.map(\.device)).sorted()
-    for device in devices {
-      let number = max(self[device], other[device])
+    let writers = Set(entries.map(\.writer)).union(other.entries.map(\.writer)).sorted()
+    for writer in writers {
+      let number = max(self[writer], other[writer])
       if number > joined.floor {
-        joined.entries.append(Entry(device: device, number: number))
+        joined.entries.append(VersionID(writer: writer, number: number))
       }
     }
     joined.makeRoom()
     return joined
   }
 
-  /// Returns the number of a version that is made at `time`, in milliseconds, on those that this
-  /// vector includes; nil if there is none left below `Limits.sequenceLimit`.
-  package func nextNumber(at time: Int64) -> Int64? {
-    let number = max(time, entries.reduce(floor) { max($0, $1.number) } + 1)
-    return number < Limits.sequenceLimit ? number : nil
-  }
-
-  /// Returns the vector of the version of this number that `device` makes on those that this vector
-  /// includes.
-  package func adding(_ device: DeviceID, _ number: Int64) -> VersionVector {
+  /// Returns the vector that includes this version as well.
+  package func adding(_ id: VersionID) -> VersionVector {
     var added = VersionVector()
-    added.entries = [Entry(device: device, number: number)]
+    added.entries = [id]
     return joined(with: added)
   }
 
-  /// Removes the smallest numbers if there are too many entries. Every device is then taken to have
+  /// Removes the smallest numbers if there are too many entries. Every writer is then taken to have
   /// been seen up to the greatest of them.
   private mutating func makeRoom() {
     guard entries.count > Limits.vectorEntries else { return }
@@ -90,37 +109,84 @@ package struct VersionVector: Hashable, Sendable {
   }
 }
 
+/// One version of a sealed record, and those that it was made on: a dotted version vector
+/// (Preguiça and others, "Dotted Version Vectors: Logical Clocks for Optimistic Replication", 2010).
+/// A home computes it and seals it into the record, so that no relay can make one version follow
+/// another. A version that is saved again, by any device, keeps it.
+@usableFromInline
+package struct RecordVersion: Hashable, Sendable {
+  @usableFromInline package let id: VersionID
+  /// The versions that it was made on, without itself.
+  @usableFromInline package let made: VersionVector
+
+  /// Returns nil if the number is not greater than that of its writer's versions in `made`.
+  package init?(_ id: VersionID, madeOn made: VersionVector) {
+    guard id.number > made[id.writer], id.number < Limits.sequenceLimit else { return nil }
+    self.id = id
+    self.made = made
+  }
+
+  /// What it includes, and itself.
+  package var vector: VersionVector { made.adding(id) }
+
+  /// True if the other version is this one, or one that it was made on. A greater number of the same
+  /// writer alone does not make it follow: a home that was set back has made both on a third one.
+  package func includes(_ other: RecordVersion) -> Bool {
+    self == other || made.covers(other.vector)
+  }
+}
+
+/// The binary forms; numbers have their most significant byte first.
 extension VersionVector {
-  /// The floor in 8 bytes, then 16 for each entry: its device and its number; all big-endian.
+  /// The floor in 8 bytes, then 16 for each entry: its writer and its number.
   package var bytes: [UInt8] {
-    var bytes = VersionVector.bytes(of: UInt64(bitPattern: floor))
+    var bytes: [UInt8] = []
     bytes.reserveCapacity(8 + 16 * entries.count)
-    for entry in entries {
-      bytes += VersionVector.bytes(of: entry.device.rawValue)
-      bytes += VersionVector.bytes(of: UInt64(bitPattern: entry.number))
-    }
+    bytes.append(word: UInt64(bitPattern: floor))
+    for entry in entries { bytes += entry.bytes }
     return bytes
   }
 
   /// Returns nil if these are not the `bytes` of a vector.
-  package init?(bytes: some RandomAccessCollection<UInt8>) {
-    guard bytes.count >= 8, bytes.count % 16 == 8 else { return nil }
-    let entries = stride(from: 8, to: bytes.count, by: 16).map { offset in
-      Entry(
-        device: DeviceID(rawValue: VersionVector.number(bytes, at: offset)),
-        number: Int64(bitPattern: VersionVector.number(bytes, at: offset + 8)))
+  package init?(bytes: ArraySlice<UInt8>) {
+    var reader = ByteReader(bytes)
+    guard let floor = reader.word() else { return nil }
+    var entries: [VersionID] = []
+    while !reader.isAtEnd {
+      guard entries.count < Limits.vectorEntries, let entry = VersionID(&reader) else { return nil }
+      entries.append(entry)
     }
-    self.init(
-      entries: entries, floor: Int64(bitPattern: VersionVector.number(bytes, at: 0)))
+    self.init(entries: entries, floor: Int64(bitPattern: floor))
+  }
+}
+
+extension VersionID {
+  /// The writer and the number in 8 bytes each.
+  package var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(16)
+    bytes.append(word: writer.rawValue)
+    bytes.append(word: UInt64(bitPattern: number))
+    return bytes
   }
 
-  private static func bytes(of number: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
+  /// Returns nil if there are not enough bytes. Any number is read.
+  package init?(_ reader: inout ByteReader) {
+    guard let writer = reader.word(), let number = reader.word() else { return nil }
+    self.init(writer: WriterID(rawValue: writer), number: Int64(bitPattern: number))
   }
+}
 
-  private static func number(
-    _ bytes: some RandomAccessCollection<UInt8>, at offset: Int
-  ) -> UInt64 {
-    bytes.dropFirst(offset).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+extension RecordVersion {
+  /// The `bytes` of its id, then those of `made`.
+  package var bytes: [UInt8] { id.bytes + made.bytes }
+
+  /// Returns nil if these are not the `bytes` of a version.
+  package init?(bytes: ArraySlice<UInt8>) {
+    var reader = ByteReader(bytes)
+    guard let id = VersionID(&reader), let made = VersionVector(bytes: reader.rest) else {
+      return nil
+    }
+    self.init(id, madeOn: made)
   }
 }

@@ -11,7 +11,8 @@ import LockstepModel
 ///     {"key": identifier of the generation, "sealed": the sealed content, Base64 for URLs}
 ///
 /// The seal is bound to the zone, the name, the type and the chunks that the relay sees, and to the
-/// author and the time of the version: whoever changes one of them makes it unreadable.
+/// time of the version and the device that saved it: whoever changes one of them makes it
+/// unreadable. Its author is sealed in it.
 package struct ZoneSeal: Sendable {
   /// Type of a sealed record at the relay.
   package static let hiddenType = Name(trusted: "Sealed")
@@ -58,15 +59,19 @@ package struct ZoneSeal: Sendable {
   /// Returns a record of this zone as the relay stores it. A deleted record becomes a live one
   /// whose content says that it is deleted.
   ///
-  /// - Parameter vector: The versions that this one was made on, and itself: it has an entry for
-  ///   the record's device. Without one, no device takes the record.
-  package func sealed(_ record: Record, vector: VersionVector) -> Record {
+  /// - Parameters:
+  ///   - record: The version; its device is its author.
+  ///   - saver: The device that saves it; nil: the author.
+  package func sealed(
+    _ record: Record, version: RecordVersion, savedBy saver: DeviceID? = nil
+  ) -> Record {
     var sealed = record
+    sealed.device = saver ?? record.device
     sealed.name = relayName(of: record.name)
     sealed.type = shownTypes.contains(record.type) ? record.type : ZoneSeal.hiddenType
     sealed.includes = []
     let bytes = newest.record.sealed(
-      SealedContent(record, vector).padded, data: ZoneSeal.associatedData(of: sealed))
+      SealedContent(record, version).padded, data: ZoneSeal.associatedData(of: sealed))
     sealed.fields = Array(
       "{\"key\":\"\(newest.id)\",\"sealed\":\"\(Base64.encodeURL(bytes))\"}".utf8)
     return sealed
@@ -74,9 +79,9 @@ package struct ZoneSeal: Sendable {
 
   /// Returns the number of bytes of the fields that the relay would store.
   ///
-  /// - Parameter vectorEntries: The number of entries of the record's version vector.
+  /// - Parameter vectorEntries: The number of writers of the versions that it was made on.
   package func sealedFieldsCount(_ record: Record, vectorEntries: Int) -> Int {
-    let count = SealedContent(record, VersionVector()).count + SealedContent.bytes(vectorEntries)
+    let count = SealedContent.count(record, vectorEntries: vectorEntries)
     let bytes = SIV.overhead + SealPadding.paddedCount(count)
     return #"{"key":"","sealed":""}"#.utf8.count + newest.id.utf8.count + (bytes * 8 + 5) / 6
   }
@@ -92,15 +97,15 @@ package struct ZoneSeal: Sendable {
       let bytes = keys.record.opened(sealed, data: ZoneSeal.associatedData(of: record))
     else { throw .altered }
     guard let content = SealedContent(padded: bytes), relayName(of: content.name) == record.name,
-      record.type == ZoneSeal.hiddenType || record.type == content.type,
-      content.vector[record.device] > content.vector.floor
+      record.type == ZoneSeal.hiddenType || record.type == content.type
     else { throw .malformed }
     var opened = record
     opened.name = content.name
     opened.type = content.type
+    opened.device = content.author
     opened.fields = content.fields
     opened.includes = []
-    return OpenedRecord(record: opened, vector: content.vector)
+    return OpenedRecord(record: opened, version: content.version)
   }
 
   /// Seed for the cut points of files. Secret, so that chunk sizes do not reveal a known file.
@@ -130,17 +135,16 @@ package struct ZoneSeal: Sendable {
       bytes += [UInt8(count >> 8), UInt8(count & 0xFF)]
       bytes += text.utf8
     }
-    let stamp = UInt64(bitPattern: record.modifiedAt)
-    bytes += (0..<8).map { UInt8(truncatingIfNeeded: stamp >> (56 - 8 * UInt64($0))) }
+    bytes.append(word: UInt64(bitPattern: record.modifiedAt))
     return bytes + SHA256.hash(record.chunks.flatMap(\.bytes))
   }
 }
 
 /// A record of a sealed zone, as devices know it.
 package struct OpenedRecord: Hashable, Sendable {
+  /// Its device is the author, whichever device has saved it.
   package let record: Record
-  /// The versions that it was made on, and itself.
-  package let vector: VersionVector
+  package let version: RecordVersion
 }
 
 /// Reason why a record of a sealed zone cannot be read. None of them is a reason to overwrite it.

@@ -28,8 +28,8 @@ package protocol ReplicaStore: AnyObject {
   /// Returns the fingerprints of versions that the held record has replaced, oldest first: the
   /// newest `Limits.ancestors` of those that `putRecord` named.
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint]
-  /// Returns the vector of the held version, as the last `putRecord` named it.
-  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector?
+  /// Returns the version that is held, as the last `putRecord` named it.
+  func version(_ key: RecordKey) throws(StorageError) -> RecordVersion?
   /// Returns the greatest tag of all records; 0 if there are none.
   func greatestTag() throws(StorageError) -> ChangeTag
   /// Returns the tags above `tag` of all records and tombstones, in no order.
@@ -67,12 +67,12 @@ package enum ReplicaChange: Hashable, Sendable {
   /// Stores the record as the user sees it: with a local edit that is not acknowledged yet, the
   /// edited one, whose `tag` stays that of the version it is based on (0: none). With `snapshot`,
   /// the snapshot of that number names the record. A stored record is not lost. `replacing`: the
-  /// fingerprints of versions that the record was made on (see `ancestors`). `vector`: that of a
-  /// version of a sealed zone; nil in other zones, and for a version that the relay has not
+  /// fingerprints of versions that the record was made on (see `ancestors`). `version`: which
+  /// one it is, of a sealed zone; nil in other zones, and for one that the relay has not
   /// acknowledged (see `OutboxEntry.lineage`).
   case putRecord(
     Record, snapshot: Int64? = nil, replacing: [VersionFingerprint] = [],
-    vector: VersionVector? = nil)
+    version: RecordVersion? = nil)
   /// Marks the record as named by the snapshot of this number, without changing it. Numbers are
   /// positive and increase from snapshot to snapshot.
   case markInSnapshot(RecordKey, snapshot: Int64)
@@ -203,68 +203,73 @@ package struct OutboxEntry: Hashable, Sendable {
 }
 
 extension OutboxEntry {
-  /// Versions that a change was made on, as vectors. They decide in a sealed zone if it and the
-  /// relay's version are in conflict: tags and times there are the relay's word.
+  /// Versions that a change was made on. They decide in a sealed zone if it and the relay's version
+  /// are in conflict: tags and times there are the relay's word.
   @usableFromInline
   package struct Lineage: Hashable, Sendable {
-    /// Vector of the version whose content is in `base`.
-    @usableFromInline package var base: VersionVector
+    /// Version whose content is in `base`; nil if there is none.
+    @usableFromInline package var base: RecordVersion?
     /// All versions that the change includes, without itself.
     @usableFromInline package var made: VersionVector
-    /// Number of the change as a version, once it was frozen; nil again if it was changed since.
-    @usableFromInline package var number: Int64?
-    /// Vector of the version that a person is asked about.
-    @usableFromInline package var asked: VersionVector?
+    /// Id of the change as a version, once it was frozen; nil again if it was changed since. That of
+    /// `base` if the change only saves that version again.
+    @usableFromInline package var id: VersionID?
+    /// Version that a person is asked about.
+    @usableFromInline package var asked: RecordVersion?
 
     @usableFromInline
     package init(
-      base: VersionVector, made: VersionVector, number: Int64? = nil,
-      asked: VersionVector? = nil
+      base: RecordVersion?, made: VersionVector, id: VersionID? = nil,
+      asked: RecordVersion? = nil
     ) {
       self.base = base
       self.made = made
-      self.number = number
+      self.id = id
       self.asked = asked
     }
 
-    /// Lineage of a new change on the version of this vector; the empty one for a new record.
-    package init(on vector: VersionVector = VersionVector()) {
-      self.init(base: vector, made: vector)
+    /// Lineage of a new change on this version; the empty one for a new record.
+    package init(on version: RecordVersion? = nil) {
+      self.init(base: version, made: version?.vector ?? VersionVector())
     }
   }
 }
 
 extension OutboxEntry.Lineage {
-  /// The number in 8 bytes (0: none), then three vectors, each behind its length in 2 bytes; one of
-  /// no bytes stands for no `asked`.
+  /// Four parts, each behind its length in 2 bytes: base, vector, id and asked version; a part of no
+  /// bytes stands for none.
   package var bytes: [UInt8] {
-    var bytes = (0..<8).map { UInt8(truncatingIfNeeded: (number ?? 0) >> (56 - 8 * Int64($0))) }
-    for vector in [base.bytes, made.bytes, asked?.bytes ?? []] {
-      bytes.append(UInt8(truncatingIfNeeded: vector.count >> 8))
-      bytes.append(UInt8(truncatingIfNeeded: vector.count))
-      bytes += vector
+    var bytes: [UInt8] = []
+    for part in [base?.bytes ?? [], made.bytes, id?.bytes ?? [], asked?.bytes ?? []] {
+      bytes.append(UInt8(truncatingIfNeeded: part.count >> 8))
+      bytes.append(UInt8(truncatingIfNeeded: part.count))
+      bytes += part
     }
     return bytes
   }
 
   /// Returns nil if these are not the `bytes` of a lineage.
   package init?(bytes: [UInt8]) {
-    var rest = bytes[...]
-    func part(_ count: Int) -> ArraySlice<UInt8>? {
-      guard rest.count >= count else { return nil }
-      defer { rest = rest.dropFirst(count) }
-      return rest.prefix(count)
-    }
-    func nextVector() -> ArraySlice<UInt8>? {
-      part(2).flatMap { part($0.reduce(0) { $0 << 8 | Int($1) }) }
-    }
-    guard let number = part(8)?.reduce(Int64(0), { $0 << 8 | Int64($1) }),
-      let base = nextVector().flatMap({ VersionVector(bytes: $0) }),
-      let made = nextVector().flatMap({ VersionVector(bytes: $0) }), let asked = nextVector(),
-      rest.isEmpty
+    var reader = ByteReader(bytes)
+    func part() -> ArraySlice<UInt8>? { reader.length().flatMap { reader.part($0) } }
+    guard let base = part(), let made = part().flatMap({ VersionVector(bytes: $0) }),
+      let id = part(), let asked = part(), reader.isAtEnd
     else { return nil }
-    let askedVector = VersionVector(bytes: asked)
-    guard asked.isEmpty || askedVector != nil else { return nil }
-    self.init(base: base, made: made, number: number == 0 ? nil : number, asked: askedVector)
+    self.init(made: made)
+    if !base.isEmpty {
+      guard let base = RecordVersion(bytes: base) else { return nil }
+      self.base = base
+    }
+    if !id.isEmpty {
+      var reader = ByteReader(id)
+      guard let id = VersionID(&reader), reader.isAtEnd else { return nil }
+      self.id = id
+    }
+    if !asked.isEmpty {
+      guard let asked = RecordVersion(bytes: asked) else { return nil }
+      self.asked = asked
+    }
   }
+
+  private init(made: VersionVector) { self.init(base: nil, made: made) }
 }

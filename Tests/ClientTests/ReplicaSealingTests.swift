@@ -625,13 +625,13 @@ struct ReplicaSealingTests {
 
   @Test mutating func aRecordWithoutNumbersStopsNothingElse() throws {
     var (desk, phone) = try pair()
-    let last = VersionVector().adding(desk.device, Limits.sequenceLimit - 1)
+    let last = try sealedVersion(7, Limits.sequenceLimit - 1)
     relay.put(
       ZoneSeal(sealKeys([1])).sealed(
         Record(
           zone: TestApp.zone, name: Name(trusted: "a"), type: TestApp.note,
           fields: Array(#"{"text":"x"}"#.utf8), modifiedAt: 1, device: desk.device, tag: 0),
-        vector: last))
+        version: last))
     try read(on: &phone)
     phone.edit(.note("a", "y"))
     phone.edit(.note("b", "z"))
@@ -642,21 +642,21 @@ struct ReplicaSealingTests {
   }
 
   @Test mutating func theFloorIncludesNoEditThatNobodyHasSeen() throws {
-    var (_, phone) = try pair()
+    var (desk, phone) = try pair()
     phone.edit(.count("c"))
     let batch = try phone.freezeOneBatch()
-    var vector = VersionVector()
-    var last = phone.device
-    for number in 1...UInt64(Limits.vectorEntries + 1) {
-      last = DeviceID(rawValue: 100 + number)
-      vector = vector.adding(last, 1_000_000 + Int64(number))
+    let most = Int64(Limits.vectorEntries)
+    let made = (1...most + 1).reduce(VersionVector()) { made, number in
+      made.adding(
+        VersionID(writer: WriterID(rawValue: UInt64(number)), number: 1 << 30 + number))
     }
     relay.put(
       ZoneSeal(sealKeys([1])).sealed(
         Record(
           zone: TestApp.zone, name: Name(trusted: "c"), type: TestApp.counter,
-          fields: Array(#"{"x":1}"#.utf8), modifiedAt: 1_000_065, device: last, tag: 0),
-        vector: vector))
+          fields: Array(#"{"x":1}"#.utf8), modifiedAt: 1_000_065, device: desk.device,
+          tag: 0),
+        version: try sealedVersion(200, 1 << 31, on: made)))
     try phone.answer(batch, relay.save(batch, by: phone.device))
     try send(&phone)
     #expect(try phone.store.record(.desk("c"))?.value?[phone.device.text]?.int64 == 1)
@@ -865,7 +865,7 @@ struct ReplicaSealingTests {
       credentials: Credentials(
         account: AccountID(rawValue: 7), device: DeviceID(rawValue: 1), token: "secret"),
       deviceName: "desk")
-    let offer = BatchOffer(id: BatchID(high: 1, low: 1), bounds: BatchBounds())
+    let offer = BatchOffer(id: BatchID(high: 1, low: 1), bounds: BatchBounds(), seed: 1)
     let outcome = perform(.join(OrderID(rawValue: 2), identity, [sealKeys([1])]), offer: offer)
     let batch = try #require(outcome.batch ?? perform(.freezeBatch, offer: offer).batch)
     _ = relay.take(batch, by: DeviceID(rawValue: 1))
@@ -946,6 +946,13 @@ struct ReplicaSealingTests {
   private mutating func read(on device: inout ReplicaHarness) throws {
     try device.apply(relay.changes(for: device.device))
     device.bringBack()
+  }
+
+  private func sealedVersion(
+    _ writer: UInt64, _ number: Int64, on made: VersionVector = VersionVector()
+  ) throws -> RecordVersion {
+    let id = VersionID(writer: WriterID(rawValue: writer), number: number)
+    return try #require(RecordVersion(id, madeOn: made))
   }
 
   private func opened(_ record: Record) throws -> Record {

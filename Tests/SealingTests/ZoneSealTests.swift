@@ -17,16 +17,22 @@ struct ZoneSealTests {
       fields: Array(#"{"text":"the key is under the mat"}"#.utf8), modifiedAt: 1_790_000_000_000,
       device: DeviceID(rawValue: 7), tag: 5, chunks: [chunk(1), chunk(2)])
   }
-  private let vector = VersionVector().adding(DeviceID(rawValue: 3), 12).adding(
-    DeviceID(rawValue: 7), 1_790_000_000_000)
+  private let version = recordVersion(5, 90, madeOn: [(3, 12), (5, 60)])
 
   @Test func whatIsSealedOpensOnTheOtherDevice() throws {
-    let opened = try seal.opened(seal.sealed(memo, vector: vector))
-    #expect(opened == OpenedRecord(record: memo, vector: vector))
+    let opened = try seal.opened(seal.sealed(memo, version: version))
+    #expect(opened == OpenedRecord(record: memo, version: version))
+  }
+
+  @Test func aVersionThatAnotherDeviceSavesAgainStaysTheSame() throws {
+    let saver = DeviceID(rawValue: 8)
+    let sealed = seal.sealed(memo, version: version, savedBy: saver)
+    #expect(sealed.device == saver)
+    #expect(try seal.opened(sealed) == OpenedRecord(record: memo, version: version))
   }
 
   @Test func theRelaySeesNeitherNameNorTypeNorText() throws {
-    let sealed = seal.sealed(memo, vector: vector)
+    let sealed = seal.sealed(memo, version: version)
     let seen =
       sealed.name.text + sealed.type.text
       + String(decoding: try #require(sealed.fields), as: UTF8.self)
@@ -36,13 +42,13 @@ struct ZoneSealTests {
   }
 
   @Test func equalContentGivesEqualBytes() {
-    #expect(seal.sealed(memo, vector: vector) == seal.sealed(memo, vector: vector))
+    #expect(seal.sealed(memo, version: version) == seal.sealed(memo, version: version))
   }
 
   @Test func aDeletionIsSealedToo() throws {
     var gone = memo
     gone.fields = nil
-    let sealed = seal.sealed(gone, vector: vector)
+    let sealed = seal.sealed(gone, version: version)
     #expect(!sealed.isDeleted)
     let opened = try seal.opened(sealed)
     #expect(opened.record.isDeleted)
@@ -50,12 +56,12 @@ struct ZoneSealTests {
     var small = gone
     small.fields = Array("{}".utf8)
     #expect(
-      seal.sealed(gone, vector: vector).fields?.count
-        == seal.sealed(small, vector: vector).fields?.count)
+      seal.sealed(gone, version: version).fields?.count
+        == seal.sealed(small, version: version).fields?.count)
   }
 
   @Test func aTombstoneOfTheRelayIsNotADeletion() {
-    var sealed = seal.sealed(memo, vector: vector)
+    var sealed = seal.sealed(memo, version: version)
     sealed.fields = nil
     #expect(fault(sealed) == .notSealed)
   }
@@ -73,7 +79,7 @@ struct ZoneSealTests {
   }
 
   @Test func whateverTheRelayChangesIsNoticed() {
-    let sealed = seal.sealed(memo, vector: vector)
+    let sealed = seal.sealed(memo, version: version)
     let changes: [(String, (inout Record) -> Void)] = [
       ("name", { $0.name = seal.relayName(of: Name(trusted: "another")) }),
       ("type", { $0.type = Name(trusted: "Memo") }),
@@ -95,7 +101,7 @@ struct ZoneSealTests {
   }
 
   @Test func everyChangedBitIsNoticed() throws {
-    let sealed = seal.sealed(memo, vector: vector)
+    let sealed = seal.sealed(memo, version: version)
     let (key, bytes) = try parts(of: sealed)
     for index in bytes.indices {
       var changed = bytes
@@ -108,7 +114,7 @@ struct ZoneSealTests {
   }
 
   @Test func aRecordThatNoRelayHasStoredIsNotTaken() {
-    var sealed = seal.sealed(memo, vector: vector)
+    var sealed = seal.sealed(memo, version: version)
     sealed.tag = 0
     #expect(fault(sealed) == .altered)
   }
@@ -116,14 +122,14 @@ struct ZoneSealTests {
   @Test func anotherVersionOfTheSameRecordDoesNotPassForThisOne() throws {
     var later = memo
     later.modifiedAt += 1_000
-    var swapped = seal.sealed(memo, vector: vector)
-    swapped.fields = seal.sealed(later, vector: vector).fields
+    var swapped = seal.sealed(memo, version: version)
+    swapped.fields = seal.sealed(later, version: version).fields
     #expect(fault(swapped) == .altered)
   }
 
   @Test func aZonesSealOpensNothingOfAnother() {
     let clipboard = ZoneSeal(keys.keys(of: Name(trusted: "Clipboard")))
-    var moved = seal.sealed(memo, vector: vector)
+    var moved = seal.sealed(memo, version: version)
     #expect(clipboard.relayName(of: memo.name) != moved.name)
     moved.zone = clipboard.zone
     do throws(SealFault) {
@@ -138,21 +144,21 @@ struct ZoneSealTests {
 
   @Test func afterARotationOldRecordsOpenAndKeepTheirNames() throws {
     let rotated = ZoneSeal(accountKeys([secret(1), secret(2)]).keys(of: memos))
-    let old = seal.sealed(memo, vector: vector)
+    let old = seal.sealed(memo, version: version)
     #expect(try rotated.opened(old).record == memo)
     #expect(rotated.relayName(of: memo.name) == old.name)
-    #expect(rotated.sealed(memo, vector: vector).fields != old.fields)
+    #expect(rotated.sealed(memo, version: version).fields != old.fields)
     #expect(rotated.keyID == secret(2).id)
   }
 
   @Test func aRevokedDeviceReadsNothingThatIsWrittenAfterwards() {
     let rotated = ZoneSeal(accountKeys([secret(1), secret(2)]).keys(of: memos))
-    #expect(fault(rotated.sealed(memo, vector: vector)) == .unknownKey(secret(2).id))
+    #expect(fault(rotated.sealed(memo, version: version)) == .unknownKey(secret(2).id))
   }
 
   @Test func anotherKeyUnderTheSameIdentifierOpensNothing() throws {
     let other = ZoneSeal(accountKeys([secret(2)]).keys(of: memos))
-    var sealed = other.sealed(memo, vector: vector)
+    var sealed = other.sealed(memo, version: version)
     let (_, bytes) = try parts(of: sealed)
     sealed = with(generation.id, bytes, in: sealed)
     #expect(fault(sealed) == .altered)
@@ -162,7 +168,7 @@ struct ZoneSealTests {
 
   @Test func aShownTypeIsTheRealOne() throws {
     let showing = ZoneSeal(keys.keys(of: memos), shownTypes: [memo.type])
-    let sealed = showing.sealed(memo, vector: vector)
+    let sealed = showing.sealed(memo, version: version)
     #expect(sealed.type == memo.type)
     #expect(try seal.opened(sealed).record == memo)
   }
@@ -171,13 +177,13 @@ struct ZoneSealTests {
     var lie = memo
     lie.type = Name(trusted: "Note")
     #expect(
-      fault(resealed(SealedContent(memo, vector).padded, as: lie, shown: lie.type)) == .malformed)
+      fault(resealed(SealedContent(memo, version).padded, as: lie, shown: lie.type)) == .malformed)
   }
 
   // MARK: contents that only a faulty program with the key makes
 
   @Test func aContentThatIsNotInTheFormatIsMalformed() {
-    let good = SealedContent(memo, vector).padded
+    let good = SealedContent(memo, version).padded
     let unpadded = SealPadding.unpaddedCount(good) ?? 0
     var contents: [(String, [UInt8])] = [
       ("nothing", []), ("zeros", [UInt8](repeating: 0, count: 32)),
@@ -193,10 +199,13 @@ struct ZoneSealTests {
     }
     content("unknown kind") { $0[0] = 3 }
     content("deleted, with fields") { $0[0] = 2 }
-    let name = 1 + 8 + 1 + 2 * 16
-    content("too many entries of the vector") { $0[9] = 65 }
-    content("no entry of the record's device") { $0[10 + 16 + 7] = 8 }
-    content("a number of the vector that is not above its floor") { $0[8] = 12 }
+    let (number, floor) = (17, 25)
+    let name = floor + 8 + 1 + 2 * 16
+    content("a number that is not above that of the writer's former version") { $0[number + 7] = 60 }
+    content("the number 0") { $0[number + 7] = 0 }
+    content("a number that is too large") { $0[number] = 0x20 }
+    content("too many entries of the vector") { $0[floor + 8] = 65 }
+    content("a number of the vector that is not above its floor") { $0[floor + 7] = 12 }
     content("a name without end") { $0[name] = 255 }
     content("no name") { $0[name] = 0 }
     content("a name that is not UTF-8") { $0[name + 1] = 0xFF }
@@ -213,7 +222,7 @@ struct ZoneSealTests {
   @Test func aNameThatIsNotTheRecordsIsMalformed() {
     var other = memo
     other.name = Name(trusted: "another")
-    #expect(fault(resealed(SealedContent(memo, vector).padded, as: other)) == .malformed)
+    #expect(fault(resealed(SealedContent(memo, version).padded, as: other)) == .malformed)
   }
 
   // MARK: lengths
@@ -222,7 +231,7 @@ struct ZoneSealTests {
     for count in [0, 1, 31, 32, 33, 900, 1_000, 1_025, 5_000, 70_000] {
       var long = memo
       long.fields = Array(#"{"text":"\#(String(repeating: "x", count: count))"}"#.utf8)
-      let sealed = seal.sealed(long, vector: vector)
+      let sealed = seal.sealed(long, version: version)
       #expect(seal.sealedFieldsCount(long, vectorEntries: 2) == sealed.fields?.count)
     }
   }
@@ -306,6 +315,19 @@ private func secret(_ number: UInt8) -> KeyGeneration {
     preconditionFailure("a secret has 32 bytes")
   }
   return generation
+}
+
+private func recordVersion(
+  _ writer: UInt64, _ number: Int64, madeOn made: [(UInt64, Int64)]
+) -> RecordVersion {
+  func id(_ writer: UInt64, _ number: Int64) -> VersionID {
+    VersionID(writer: WriterID(rawValue: writer), number: number)
+  }
+  let vector = made.reduce(VersionVector()) { $0.adding(id($1.0, $1.1)) }
+  guard let version = RecordVersion(id(writer, number), madeOn: vector) else {
+    preconditionFailure("a number above those that are included")
+  }
+  return version
 }
 
 private func accountKeys(_ generations: [KeyGeneration]) -> AccountKeys {

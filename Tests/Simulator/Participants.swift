@@ -196,8 +196,10 @@ struct Participants {
       let note = Record(
         zone: NotesApp.zone, name: NotesApp.key(number).name, type: NotesApp.type,
         fields: NotesApp.firstText(), modifiedAt: yesterday, device: device, tag: 0)
-      let vector = VersionVector().adding(device, yesterday)
-      let stored = seal?.sealed(note, vector: vector) ?? note
+      let first = RecordVersion(
+        VersionID(writer: WriterID(rawValue: 1), number: 1), madeOn: VersionVector())
+      var stored = note
+      if let seal, let first { stored = seal.sealed(note, version: first) }
       return Mutation(
         name: stored.name, type: stored.type, fields: stored.fields, modifiedAt: yesterday,
         baseTag: 0)

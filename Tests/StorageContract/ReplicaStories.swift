@@ -84,30 +84,32 @@ enum ReplicaStories {
       try scene.write(.removeRecord(record.key), .putRecord(record))
       #expect(try scene.store.ancestors(record.key) == [])
     },
-    ReplicaStory("a record has the vector of its last version") { scene in
+    ReplicaStory("a record keeps which version it is") { scene in
       let record = scene.record("a")
-      let vector = VersionVector().adding(DeviceID(rawValue: .max), Limits.sequenceLimit - 1)
-        .adding(DeviceID(rawValue: 1), 5)
-      try scene.write(.putRecord(record, vector: vector))
+      let version = try #require(
+        RecordVersion(
+          VersionID(writer: WriterID(rawValue: .max), number: Limits.sequenceLimit - 1),
+          madeOn: scene.vector))
+      try scene.write(.putRecord(record, version: version))
       try scene.reopen()
-      #expect(try scene.store.vector(record.key) == vector)
-      #expect(try scene.store.vector(scene.record("b").key) == nil)
+      #expect(try scene.store.version(record.key) == version)
+      #expect(try scene.store.version(scene.record("b").key) == nil)
       try scene.write(.markLost(record.key), .markInSnapshot(record.key, snapshot: 1))
-      #expect(try scene.store.vector(record.key) == vector)
+      #expect(try scene.store.version(record.key) == version)
       try scene.write(.putRecord(record))
-      #expect(try scene.store.vector(record.key) == nil)
+      #expect(try scene.store.version(record.key) == nil)
       try scene.write(
-        .putRecord(record, vector: vector), .removeRecord(record.key), .putRecord(record))
+        .putRecord(record, version: version), .removeRecord(record.key), .putRecord(record))
       try scene.reopen()
-      #expect(try scene.store.vector(record.key) == nil)
+      #expect(try scene.store.version(record.key) == nil)
     },
     ReplicaStory("a change has the versions that it was made on") { scene in
-      let made = VersionVector().adding(DeviceID(rawValue: 1), 5)
+      let id = VersionID(writer: WriterID(rawValue: 9), number: Limits.sequenceLimit - 1)
+      let version = try #require(RecordVersion(id, madeOn: scene.vector))
       let lineages: [OutboxEntry.Lineage?] = [
-        nil, OutboxEntry.Lineage(base: VersionVector(), made: VersionVector()),
-        OutboxEntry.Lineage(base: VersionVector(), made: made, number: Limits.sequenceLimit - 1),
-        OutboxEntry.Lineage(
-          base: made, made: made.adding(DeviceID(rawValue: 9), 8), asked: VersionVector()),
+        nil, OutboxEntry.Lineage(base: nil, made: VersionVector()),
+        OutboxEntry.Lineage(base: nil, made: scene.vector, id: id),
+        OutboxEntry.Lineage(base: version, made: version.vector, asked: version),
       ]
       for lineage in lineages {
         var entry = scene.entry(1, base: scene.record("a"))

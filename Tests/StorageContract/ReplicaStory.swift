@@ -24,6 +24,10 @@ package final class ReplicaScene {
 
   let zone = Name(trusted: "Notes")
   let type = Name(trusted: "Note")
+  /// Versions of two writers.
+  let vector = VersionVector()
+    .adding(VersionID(writer: WriterID(rawValue: 1), number: 5))
+    .adding(VersionID(writer: WriterID(rawValue: 9), number: 8))
 
   /// `reopening` closes a store and returns the reopened one.
   package init(

@@ -39,7 +39,7 @@ package struct ReplicaWalk {
     var lost: [[Record]]
     var isLost: [Bool]
     var ancestors: [[VersionFingerprint]]
-    var vectors: [VersionVector?]
+    var versions: [RecordVersion?]
     var greatestTag: ChangeTag
     var chunks: [HeldChunk]
     var namedChunks: [ChunkHash]
@@ -69,7 +69,7 @@ package struct ReplicaWalk {
       lost: try [1, 9].map { try store.lostRecords(limit: $0, bytes: 20) },
       isLost: try places.map { try store.isLost($0) },
       ancestors: try places.map { try store.ancestors($0) },
-      vectors: try places.map { try store.vector($0) }, greatestTag: try store.greatestTag(),
+      versions: try places.map { try store.version($0) }, greatestTag: try store.greatestTag(),
       chunks: try store.chunks(after: hashes[0], limit: 2) + store.chunks(hashes),
       namedChunks: try store.namedChunks(hashes))
   }
@@ -82,7 +82,7 @@ package struct ReplicaWalk {
       .putRecord(
         record(), snapshot: chance(2) ? nil : snapshot(),
         replacing: (0..<number(4)).map { _ in VersionFingerprint(rawValue: random.next()) },
-        vector: chance(2) ? nil : vector())
+        version: chance(2) ? nil : version())
     case 5: .removeRecord(key())
     case 6...8: .putEntry(entry())
     case 9: .removeEntry(number: number(8))
@@ -111,15 +111,24 @@ package struct ReplicaWalk {
       chunks: chance(2) ? [] : [pick(ReplicaWalk.hashes), pick(ReplicaWalk.hashes)])
   }
 
+  private mutating func id(above number: Int64) -> VersionID {
+    VersionID(
+      writer: WriterID(rawValue: random.next()), number: number + 1 + self.number(1_000))
+  }
+
   private mutating func vector() -> VersionVector {
-    let devices = (0..<number(4)).map { _ in DeviceID(rawValue: random.next()) }
-    return devices.reduce(VersionVector()) { $0.adding($1, 1 + number(1_000)) }
+    (0..<number(4)).reduce(VersionVector()) { vector, _ in vector.adding(id(above: 0)) }
+  }
+
+  private mutating func version() -> RecordVersion? {
+    let made = vector()
+    return RecordVersion(id(above: made.greatest), madeOn: made)
   }
 
   private mutating func lineage() -> OutboxEntry.Lineage {
     OutboxEntry.Lineage(
-      base: vector(), made: vector(), number: chance(2) ? nil : 1 + number(1_000),
-      asked: chance(2) ? nil : vector())
+      base: version(), made: vector(), id: chance(2) ? nil : id(above: 0),
+      asked: chance(2) ? nil : version())
   }
 
   private mutating func chunk() -> HeldChunk {

@@ -59,10 +59,15 @@ struct Merging: Sendable {
     mergedServer.modifiedAt =
       Merging.equal(mergedServer.fields, base.fields)
       ? base.modifiedAt : max(base.modifiedAt, server.modifiedAt)
-    entry.base = base
-    guard case .merged(let outcome, let further) = resolve(entry, mergedServer) else { return .ask }
     // Copies of the lost version are not needed, because the change was made on it.
     let keepsServerCopies = base.modifiedAt > server.modifiedAt
+    if Merging.equal(mergedServer.fields, base.fields), mergedServer.type == base.type {
+      // The change was made on that merge: nothing is in conflict with it.
+      let own = local.fields.flatMap { Merging.value($0) }
+      return .merged(fields: own, copies: keepsServerCopies ? copies : [])
+    }
+    entry.base = base
+    guard case .merged(let outcome, let further) = resolve(entry, mergedServer) else { return .ask }
     return .merged(fields: outcome, copies: (keepsServerCopies ? copies : []) + further)
   }
 

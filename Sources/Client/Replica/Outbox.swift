@@ -177,12 +177,17 @@ extension OutboxEntry {
     return base?.isSame(as: server) ?? false
   }
 
-  /// Returns the record that this entry makes, by `device`, at `tag`, without its chunks.
+  /// Returns the record that this entry makes, by `device`, at `tag`, without its chunks. A version
+  /// of a sealed zone that is saved again keeps its author.
   func record(by device: DeviceID, tag: ChangeTag) -> Record {
-    Record(
+    let author = isRepeated ? base?.device ?? device : device
+    return Record(
       zone: key.zone, name: key.name, type: type, fields: fields, modifiedAt: modifiedAt,
-      device: device, tag: tag)
+      device: author, tag: tag)
   }
+
+  /// True if the entry only saves a version of a sealed zone again.
+  var isRepeated: Bool { lineage?.isRepeated ?? false }
 }
 
 extension Record {

@@ -111,6 +111,8 @@ extension ReplicaTask {
 struct BatchOffer: Hashable, Sendable {
   var id: BatchID
   var bounds: BatchBounds
+  /// Random bits for the ids of versions in sealed zones.
+  var seed: UInt64
 }
 
 /// Limits of the next batch.

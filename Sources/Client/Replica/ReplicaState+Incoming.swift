@@ -329,12 +329,12 @@ extension ReplicaState {
     try transaction.put(held, replacing: isKnown ? [] : [server])
   }
 
-  /// Accepts the relay's version. `vector`: that of a version in a sealed zone.
+  /// Accepts the relay's version. `version`: which one it is, in a sealed zone.
   mutating func acceptServerVersion(
-    _ server: Record, _ vector: VersionVector? = nil, for key: RecordKey
+    _ server: Record, _ version: RecordVersion? = nil, for key: RecordKey
   ) throws(StorageError) {
     guard server.tag > 0 else { return try transaction.removeRecord(key) }
-    try transaction.put(server, replacing: [try transaction.record(key)], vector: vector)
+    try transaction.put(server, replacing: [try transaction.record(key)], version: version)
   }
 
   private mutating func putMerged(
@@ -498,16 +498,16 @@ extension ReplicaState {
   {
     let tag = try transaction.record(old.key)?.tag ?? base.tag
     // A version that has left the device is not undone by silence.
-    let mustBeSent = old.lineage.map { $0.number != nil || $0.made != $0.base || tag == 0 } ?? false
+    let mustBeSent = old.lineage.map { $0.isOwnVersion || tag == 0 } ?? false
     guard inTime != base || mustBeSent else {
       transaction.remove(old)
       var held = base
       held.tag = tag
-      try transaction.put(held, vector: old.lineage?.base)
+      try transaction.put(held, version: old.lineage?.base)
       return nil
     }
     var entry = old
-    entry.lineage = old.lineage?.changed(by: device)
+    entry.lineage = old.lineage?.changed
     entry.fields = inTime.fields
     entry.timeMade = inTime == base ? nil : entry.record(by: device, tag: 0)
     transaction.put(entry)
@@ -526,7 +526,7 @@ extension ReplicaState {
     var entry = old
     entry.isStampTrusted = true
     if stamp != old.modifiedAt {
-      entry.lineage = old.lineage?.changed(by: device)
+      entry.lineage = old.lineage?.changed
       entry.fields = merging.restamped(old, to: stamp)
       entry.modifiedAt = stamp
       entry.timeMade = restamped(old, by: stamp - old.modifiedAt)
@@ -576,7 +576,7 @@ extension ReplicaState {
   }
 
   /// Returns the lost versions that the entry includes, for the relay; empty unless the relay has
-  /// lost some, and in sealed zones, whose records name all that they include (`VersionVector`).
+  /// lost some, and in sealed zones, whose records name all that they include (`RecordVersion`).
   func includes(_ entry: OutboxEntry) throws(StorageError) -> [VersionFingerprint] {
     guard restore != nil, !sealing.isSealed(entry.key.zone) else { return [] }
     return (try transaction.ancestors(entry.key) + [fingerprint(of: entry)]).suffix(Limits.includes)

@@ -22,11 +22,12 @@ extension ReplicaState {
     -> SaveRequest?
   {
     if let frozen = transaction.outbox.frozenBatch {
-      return sealed(ReplicaState.request(frozen.id, try outgoingEntries(frozen.entries)))
+      return try sealed(ReplicaState.request(frozen.id, try outgoingEntries(frozen.entries)))
     }
     try restamp(clock)
     guard clock.isTrusted else { return nil }
-    var chosen = try chooseNumbered(offer.bounds, clock)
+    var random = SeededRandom(seed: offer.seed)
+    var chosen = try chooseIdentified(offer.bounds, clock, &random)
     guard !chosen.isEmpty else { return nil }
     for index in chosen.indices {
       chosen[index].mutation.includes = try includes(chosen[index].entry)
@@ -34,19 +35,20 @@ extension ReplicaState {
       chosen[index].entry.state = .sent(offer.id)
       transaction.put(chosen[index].entry)
     }
-    return sealed(ReplicaState.request(offer.id, chosen))
+    return try sealed(ReplicaState.request(offer.id, chosen))
   }
 
-  /// Returns the changes to send, with their numbers. Parks those that a sealed zone cannot send.
-  private mutating func chooseNumbered(_ bounds: BatchBounds, _ clock: ClockReading)
-    throws(StorageError) -> [OutgoingEntry]
-  {
+  /// Returns the changes to send, with their ids as versions. Parks those that a sealed zone cannot
+  /// send.
+  private mutating func chooseIdentified(
+    _ bounds: BatchBounds, _ clock: ClockReading, _ random: inout SeededRandom
+  ) throws(StorageError) -> [OutgoingEntry] {
     // Each turn but the last parks a change.
     while true {
       var chosen = try chooseEntries(bounds, clock)
       var isComplete = true
       for index in chosen.indices {
-        guard let reason = number(&chosen[index]) else { continue }
+        guard let reason = identify(&chosen[index], &random) else { continue }
         isComplete = false
         parkUnsent(chosen[index].entry, Refusal(.badRequest, reason))
       }
@@ -55,13 +57,16 @@ extension ReplicaState {
   }
 
   /// Returns the reason that the change cannot be sent; nil if it can.
-  private func number(_ outgoing: inout OutgoingEntry) -> String? {
+  private mutating func identify(
+    _ outgoing: inout OutgoingEntry, _ random: inout SeededRandom
+  ) -> String? {
     let isSealed = sealing.isSealed(outgoing.entry.key.zone)
     if isSealed, !outgoing.mutation.chunks.isEmpty {
       return "The zone is sealed, and files cannot be sealed yet. Remove the file."
     }
     // Only a program that gives the greatest number at once leads to that.
-    return number(&outgoing.entry) ? nil : "The record can have no further versions. Copy it."
+    return identify(&outgoing.entry, &random)
+      ? nil : "The record can have no further versions. Copy it."
   }
 
   /// Parks a change that waits. Others of its group go on without it.
@@ -262,12 +267,12 @@ extension ReplicaState {
     transaction.remove(entry)
     chunkDependencies.forget(entry.number)
     let saved = try record(of: entry, tag: tag)
-    let vector = entry.lineage?.version(by: device)
+    let version = entry.lineage?.version
     guard var later = transaction.outbox.open(entry.key) else {
-      return try transaction.put(saved, vector: vector)
+      return try transaction.put(saved, version: version)
     }
     later.base = saved
-    if let vector { later.lineage?.base = vector }
+    if let version { later.lineage?.base = version }
     // The version that the user is asked about has been replaced.
     if case .asking(let asked) = later.state, asked.tag < tag { later.state = .asking(saved) }
     transaction.put(later)
@@ -335,7 +340,7 @@ extension ReplicaState {
       let (base, firstSent) = (open.base, open.firstSent)
       open = later
       open.base = base
-      if let made = entry.lineage?.base { open.lineage?.base = made }
+      if let lineage = entry.lineage { open.lineage?.base = lineage.base }
       open.firstSent = firstSent
       open.timeMade = later.timeMade ?? entry.timeMade
       open.group = entry.group

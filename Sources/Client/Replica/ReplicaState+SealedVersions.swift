@@ -36,8 +36,8 @@ enum ArrivedRecord {
   }
 }
 
-/// Versions of records in sealed zones. Their order comes from what is sealed in them alone, their
-/// version vectors; tags and what a relay says of a restore are used only to send a change to it.
+/// Versions of records in sealed zones. Their order comes from what is sealed in them alone
+/// (`RecordVersion`); tags and what a relay says of a restore are used only to send a change to it.
 extension ReplicaState {
   /// Applies the relay's version of a record that has no change in flight.
   mutating func applyOpened(
@@ -49,31 +49,34 @@ extension ReplicaState {
     if let entry = transaction.outbox.open(key) {
       // A page may have been made before the version that the device knows.
       let isOld = !isSnapshot && server.record.tag <= entry.base?.tag ?? 0
-      if isOld, entry.lineage?.made.covers(server.vector) == true { return }
+      if isOld, entry.lineage?.made.covers(server.version.vector) == true { return }
       return try reconcile(entry, server, &applied)
     }
     let snapshot = isSnapshot ? self.snapshot : nil
     guard let held = try transaction.record(key) else {
-      return try transaction.put(server.record, snapshot: snapshot, vector: server.vector)
+      return try transaction.put(server.record, snapshot: snapshot, version: server.version)
     }
-    let known = try heldVector(key)
-    if server.vector == known, merging.completed(server.record, over: held).isSame(as: held) {
+    guard let known = try transaction.version(key) else {
+      return try transaction.put(
+        merging.completed(server.record, over: held), snapshot: snapshot, version: server.version)
+    }
+    let completed = merging.completed(server.record, over: held)
+    if server.version == known, completed.isSame(as: held) {
       var same = held
       same.tag = server.record.tag
-      return try transaction.put(same, snapshot: snapshot, vector: known)
+      return try transaction.put(same, snapshot: snapshot, version: known)
     }
-    if server.vector.covers(known), server.vector != known {
-      return try transaction.put(
-        merging.completed(server.record, over: held), snapshot: snapshot, vector: server.vector)
+    if server.version != known, server.version.includes(known) {
+      return try transaction.put(completed, snapshot: snapshot, version: server.version)
     }
-    let isFormer = known.covers(server.vector) && known != server.vector
+    let isFormer = server.version != known && known.includes(server.version)
     if isFormer, !isSnapshot, server.record.tag <= held.tag { return }
     guard scope.includesWrites(to: key.zone) else {
       // It cannot save a merge: of two versions that do not include each other, it shows the later.
       let isLater =
         (server.record.modifiedAt, server.record.device) > (held.modifiedAt, held.device)
       guard !isFormer, isLater else { return }
-      return try transaction.put(server.record, snapshot: snapshot, vector: server.vector)
+      return try transaction.put(server.record, snapshot: snapshot, version: server.version)
     }
     guard hasRoomToBringBack else {
       hasLostRecords = true
@@ -88,30 +91,31 @@ extension ReplicaState {
   ) throws(StorageError) {
     let lineage = entry.lineage ?? OutboxEntry.Lineage()
     if let asked = lineage.asked, case .asking(let known) = entry.state,
-      asked.covers(server.vector)
+      asked.includes(server.version)
     {
       var asking = entry
-      asking.state = .asking(asked == server.vector ? server.record.plain : known.missing)
+      asking.state = .asking(asked == server.version ? server.record.plain : known.missing)
       return transaction.put(asking)
     }
-    let own = entry.record(by: device, tag: 0)
-    let isSame = own.isSame(as: server.record)
-    let isRepeated = entry.isRepeated(by: device)
-    let isEqual = server.vector == lineage.base && !isSame && isRepeated
-    let includesOwn =
-      lineage.includesChange(server.vector, by: device, isSame: isSame)
-      || (isRepeated && !isEqual && server.vector.covers(lineage.base))
-    if includesOwn || (isSame && server.vector.covers(lineage.made)) {
+    let isSame = entry.record(by: device, tag: 0).isSame(as: server.record)
+    // Two contents of one version come from a home that was set back, and gave a number twice.
+    let isTwin = lineage.version == server.version && !isSame
+    if (!isTwin && includesChange(server.version, lineage))
+      || (isSame && server.version.vector.covers(lineage.made))
+    {
       transaction.remove(entry)
-      return try acceptServerVersion(server.record, server.vector, for: entry.key)
+      return try acceptServerVersion(server.record, server.version, for: entry.key)
     }
-    // Two versions of one vector and different contents come from a device that was set back.
-    if !isEqual, lineage.made.covers(server.vector) {
+    if !isTwin, lineage.made.covers(server.version.vector) {
       return try rebase(entry, lineage, on: server)
     }
-    if isSame {
-      var joint = lineage.changed(by: device)
-      joint.made = joint.made.joined(with: server.vector)
+    // A merge that has kept the base brings nothing new.
+    let repeatsBase =
+      entry.base.map { $0.isSame(as: server.record) } == true
+      && lineage.base.map { server.version.includes($0) } == true
+    if isSame || repeatsBase {
+      var joint = lineage.changed
+      joint.made = joint.made.joined(with: server.version.vector)
       return try rebase(entry, joint, on: server)
     }
     try merge(entry, lineage, server, &applied)
@@ -123,9 +127,9 @@ extension ReplicaState {
   ) throws(StorageError) {
     var entry = entry
     entry.lineage = lineage
-    if server.vector.covers(lineage.base) {
+    if !entry.isRepeated, lineage.base.map({ server.version.includes($0) }) ?? true {
       entry.base = server.record.plain
-      entry.lineage?.base = server.vector
+      entry.lineage?.base = server.version
     }
     try rebase(entry, onTag: server.record.tag)
   }
@@ -149,24 +153,25 @@ extension ReplicaState {
     var entry = entry
     var record = server.record
     let resolution: Resolution
-    if server.vector.covers(lineage.base), server.vector != lineage.base {
+    let knowsBase = lineage.base.map { server.version != $0 && server.version.includes($0) } ?? true
+    if knowsBase {
       if let base = entry.base, !base.isDeleted { record = merging.completed(record, over: base) }
       resolution = merging.resolve(entry, record)
     } else if let base = entry.base, !(base.isDeleted && base.tag == 0) {
       // The author of the relay's version did not know the base.
       resolution = merging.resolve(entry, madeOn: base, record)
-      if !entry.isRepeated(by: device) {
-        entry.base = .nothing(at: entry.key, type: entry.type)
-      }
+      if !lineage.isRepeated { entry.base = .nothing(at: entry.key, type: entry.type) }
     } else {
       entry.base = nil
       resolution = merging.resolve(entry, record)
     }
-    var merged = lineage.changed(by: device)
-    merged.asked = server.vector
+    var merged = lineage.changed
+    merged.asked = server.version
     entry.lineage = merged
+    // Other devices know a version that is saved again, and may know nothing of the change else.
+    let known = lineage.isRepeated ? merged.made : lineage.made
     try resolve(
-      entry, record, by: resolution, replaces: !server.vector.covers(lineage.made), &applied)
+      entry, record, by: resolution, replaces: !server.version.vector.covers(known), &applied)
   }
 
   /// Handles the relay's report that it has another version than the change was made on.
@@ -174,10 +179,10 @@ extension ReplicaState {
     _ entry: OutboxEntry, _ server: OpenedRecord, _ applied: inout Applied
   ) throws(StorageError) {
     let isOwn =
-      entry.lineage?.version(by: device) == server.vector
+      entry.lineage?.version == server.version
       && Merging.equal(entry.fields, server.record.fields)
     if isOwn { return try acknowledge(entry, server.record.tag) }
-    let open = returnToWaiting(entry)
+    let open = handleFork(returnToWaiting(entry), entry, server.version)
     guard !isOff(entry.key.zone) else { return }
     try reconcile(open, server, &applied)
     pauseIfUnchanged(entry, &applied)
@@ -212,50 +217,106 @@ extension ReplicaState {
 
   /// Puts a held record, which the relay lacks, into the outbox.
   mutating func bringBackSealed(_ held: Record) throws(StorageError) {
-    try rebase(entry(bringingBack: held, try heldVector(held.key)), onTag: 0)
+    try rebase(entry(bringingBack: held, try transaction.version(held.key)), onTag: 0)
   }
 
+  /// Returns a change that saves the held version again: the same one, so that no device takes it
+  /// for another.
   private mutating func entry(
-    bringingBack held: Record, _ vector: VersionVector
+    bringingBack held: Record, _ version: RecordVersion?
   ) -> OutboxEntry {
-    OutboxEntry(
+    let lineage = OutboxEntry.Lineage(
+      base: version, made: version?.made ?? VersionVector(), id: version?.id)
+    return OutboxEntry(
       number: transaction.allocateNumber(), key: held.key, type: held.type, fields: held.fields,
       modifiedAt: held.modifiedAt, isStampTrusted: true, base: held.missing, state: .waiting,
-      lineage: OutboxEntry.Lineage(on: vector))
-  }
-
-  /// Returns the vector of the held version; one that includes nothing if there is none.
-  private func heldVector(_ key: RecordKey) throws(StorageError) -> VersionVector {
-    try transaction.vector(key) ?? VersionVector()
+      lineage: lineage)
   }
 
   /// Returns the lineage of a new change to the record as it is held; nil in a zone that is not
   /// sealed.
   func newLineage(_ key: RecordKey) throws(StorageError) -> OutboxEntry.Lineage? {
     guard sealing.isSealed(key.zone) else { return nil }
-    if let open = transaction.outbox.open(key)?.lineage { return open.changed(by: device) }
-    let held = try heldVector(key)
-    let made = transaction.outbox.sent(key)?.lineage?.version(by: device) ?? held
-    return OutboxEntry.Lineage(on: made)
-  }
-
-  /// Numbers the change as a version. Returns false if its record has no numbers left.
-  func number(_ entry: inout OutboxEntry) -> Bool {
-    guard sealing.isSealed(entry.key.zone) else { return true }
-    var lineage = entry.lineage ?? OutboxEntry.Lineage()
-    guard let number = lineage.number ?? lineage.made.nextNumber(at: entry.modifiedAt) else {
-      return false
+    if let open = transaction.outbox.open(key)?.lineage { return open.changed }
+    if let sent = transaction.outbox.sent(key)?.lineage?.version {
+      return OutboxEntry.Lineage(on: sent)
     }
-    lineage.number = number
-    entry.lineage = lineage
-    return true
+    return OutboxEntry.Lineage(on: try transaction.version(key))
   }
 }
 
-extension OutboxEntry {
-  /// True if the change only saves the version that it was made on again.
-  fileprivate func isRepeated(by device: DeviceID) -> Bool {
-    base?.isSame(as: record(by: device, tag: 0)) ?? false
+/// This home as the author of versions.
+extension ReplicaState {
+  /// Gives the change its id as a version. Returns false if its record has no numbers left.
+  mutating func identify(_ entry: inout OutboxEntry, _ random: inout SeededRandom) -> Bool {
+    guard sealing.isSealed(entry.key.zone) else { return true }
+    var lineage = entry.lineage ?? OutboxEntry.Lineage()
+    if let id = lineage.id, !lineage.isRepeated, id.writer != sealing.writer?.id {
+      lineage = lineage.changed
+    }
+    if lineage.id == nil {
+      guard let id = nextID(on: lineage.made, &random) else { return false }
+      lineage.id = id
+    }
+    entry.lineage = lineage
+    return true
+  }
+
+  private mutating func nextID(on made: VersionVector, _ random: inout SeededRandom) -> VersionID? {
+    let held = sealing.writer
+    var writer = held ?? SealingWriter(id: WriterID(rawValue: random.next()))
+    var id = writer.nextID(on: made, &random)
+    if id == nil, held != nil {
+      writer = SealingWriter(id: WriterID(rawValue: random.next()))
+      id = writer.nextID(on: made, &random)
+    }
+    guard let id else { return nil }
+    setWriter(writer)
+    return id
+  }
+
+  private mutating func setWriter(_ writer: SealingWriter?) {
+    sealing.writer = writer
+    transaction.setValue(Self.sealWriterKey, writer?.storedText)
+  }
+
+  /// Gives up this home's writer id if the version includes one of its versions that it does not
+  /// know.
+  mutating func noteOwnVersions(in version: RecordVersion) {
+    guard let writer = sealing.writer else { return }
+    let own = VersionID(writer: writer.id, number: writer.greatest + 1)
+    if version.vector.names(own) { setWriter(nil) }
+  }
+
+  /// Handles a version of this home's writer which the refused change was not made on: the home was
+  /// set back, and has given the change a greater number. Returns the waiting change, which then
+  /// does not include what it refused.
+  private mutating func handleFork(
+    _ waiting: OutboxEntry, _ refused: OutboxEntry, _ server: RecordVersion
+  ) -> OutboxEntry {
+    guard let own = refused.lineage?.version, !refused.isRepeated,
+      own.id.writer == sealing.writer?.id
+    else { return waiting }
+    let number = server.vector[own.id.writer]
+    let isNamed = server.vector.names(VersionID(writer: own.id.writer, number: number))
+    guard isNamed, number > own.made[own.id.writer], number < own.id.number else { return waiting }
+    setWriter(nil)
+    var waiting = waiting
+    waiting.lineage?.made = own.made
+    waiting.lineage?.id = nil
+    transaction.put(waiting)
+    return waiting
+  }
+
+  /// True if the version includes the change of this lineage.
+  private func includesChange(_ version: RecordVersion, _ lineage: OutboxEntry.Lineage) -> Bool {
+    guard let own = lineage.version else { return false }
+    if own == version { return true }
+    guard version.includes(own) else { return false }
+    // What the numbers of a home say that was set back, and a number of a writer without an entry,
+    // is a guess.
+    return lineage.isRepeated
+      || (own.id.writer == sealing.writer?.id && version.made.names(own.id))
   }
 }
 
@@ -269,22 +330,21 @@ extension Record {
 }
 
 extension OutboxEntry.Lineage {
-  /// Vector of the change itself; nil before it has a number.
-  func version(by device: DeviceID) -> VersionVector? { number.map { made.adding(device, $0) } }
+  /// The change itself; nil before it has an id.
+  var version: RecordVersion? { id.flatMap { RecordVersion($0, madeOn: made) } }
 
-  /// True if a version of this vector includes the change itself. `isSame`: it has its content.
-  func includesChange(_ other: VersionVector, by device: DeviceID, isSame: Bool) -> Bool {
-    guard let number, let own = version(by: device) else { return false }
-    // The number of a device without an entry is a guess.
-    let isNamed = other[device] > other.floor && other[device] >= number
-    return isNamed && other.covers(own) && (other != own || isSame)
-  }
+  /// True if the change only saves its base again.
+  var isRepeated: Bool { id != nil && id == base?.id }
 
-  /// Returns the lineage of a change that was made on this one, and replaces it.
-  func changed(by device: DeviceID) -> OutboxEntry.Lineage {
+  /// True if the change is more than its base with other fields: it was frozen, or replaces changes
+  /// that were.
+  var isOwnVersion: Bool { id != nil || made != base?.vector ?? VersionVector() }
+
+  /// The lineage of a change that was made on this one, and replaces it.
+  var changed: OutboxEntry.Lineage {
     var lineage = self
-    lineage.made = version(by: device) ?? made
-    lineage.number = nil
+    lineage.made = version?.vector ?? made
+    lineage.id = nil
     return lineage
   }
 
@@ -292,6 +352,6 @@ extension OutboxEntry.Lineage {
   /// both.
   var resolved: OutboxEntry.Lineage {
     guard let asked else { return self }
-    return OutboxEntry.Lineage(base: asked, made: made.joined(with: asked), number: number)
+    return OutboxEntry.Lineage(base: asked, made: made.joined(with: asked.vector), id: id)
   }
 }

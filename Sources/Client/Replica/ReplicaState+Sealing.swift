@@ -8,6 +8,7 @@ import LockstepStorage
 extension ReplicaState {
   static let sealKeysKey = "seal.keys"
   static let sealUnreadableKey = "seal.unreadable"
+  static let sealWriterKey = "seal.writer"
 
   /// See `ReplicaTask.seal`. Returns the device's new position if it reads again from the
   /// beginning.
@@ -87,6 +88,9 @@ extension ReplicaState {
     guard !sealing.isEmpty else {
       throw .corrupt(path: "home", detail: "the keys of its sealed zones are missing")
     }
+    sealing.writer = try transaction.store.value(Self.sealWriterKey).flatMap {
+      SealingWriter(stored: $0)
+    }
     if let text = try transaction.store.value(Self.sealUnreadableKey) {
       let (faults, hasMore) = Self.unreadable(stored: text)
       sealing.setUnreadable(faults, hasMore: hasMore)
@@ -112,6 +116,7 @@ extension ReplicaState {
       switch ReplicaState.open(record, seal) {
       case .success(let opened):
         hasNoted = sealing.note(record.key, nil) || hasNoted
+        noteOwnVersions(in: opened.version)
         arrived.append(.opened(opened))
       case .failure(let fault):
         withheld.append(record)
@@ -209,6 +214,7 @@ extension ReplicaState {
       server.key == key ? ReplicaState.open(server, seal) : .failure(.altered)
     switch opened {
     case .success(let record):
+      noteOwnVersions(in: record.version)
       if sealing.note(key, nil) { storeUnreadable() }
       return .opened(record)
     case .failure(let fault):
@@ -226,14 +232,17 @@ extension ReplicaState {
   // MARK: to the relay
 
   /// Returns the request as it is sent: in a sealed zone, with sealed records.
-  func sealed(_ request: SaveRequest?) -> SaveRequest? {
+  func sealed(_ request: SaveRequest?) throws(StorageError) -> SaveRequest? {
     guard var request, let seal = sealing.seal(request.zone) else { return request }
     for index in request.mutations.indices {
       let mutation = request.mutations[index]
       let key = RecordKey(zone: request.zone, name: mutation.name)
-      let version = transaction.outbox.sent(key)?.lineage?.version(by: device)
-      let sealed = seal.sealed(
-        record(of: mutation, in: request.zone), vector: version ?? VersionVector())
+      guard let entry = transaction.outbox.sent(key), let version = entry.lineage?.version else {
+        throw .corrupt(path: "home", detail: "a change that was sent has no version")
+      }
+      var record = entry.record(by: device, tag: 0)
+      record.chunks = mutation.chunks
+      let sealed = seal.sealed(record, version: version, savedBy: device)
       request.mutations[index].name = sealed.name
       request.mutations[index].type = sealed.type
       request.mutations[index].fields = sealed.fields
@@ -241,13 +250,6 @@ extension ReplicaState {
       request.mutations[index].includes = []
     }
     return request
-  }
-
-  private func record(of mutation: Mutation, in zone: Name) -> Record {
-    Record(
-      zone: zone, name: mutation.name, type: mutation.type ?? ZoneSeal.hiddenType,
-      fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: device, tag: 0,
-      chunks: mutation.chunks)
   }
 
   /// True if the fields refer to chunks of files.

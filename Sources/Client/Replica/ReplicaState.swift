@@ -544,7 +544,7 @@ extension ReplicaState {
       transaction.remove(entry)
       if isThere || isSealed {
         try transaction.put(
-          server, replacing: [try transaction.record(key)], vector: entry.lineage?.asked)
+          server, replacing: [try transaction.record(key)], version: entry.lineage?.asked)
         // Meanwhile the relay has gone back behind that version, or has deleted it.
         if isSealed, !isThere {
           transaction.markLost(key)
@@ -562,7 +562,7 @@ extension ReplicaState {
     entry.modifiedAt = max(
       entry.modifiedAt + 1, max(stamp(after: held, clock), stamp(after: server, clock)))
     entry.isStampTrusted = clock.isTrusted
-    entry.lineage = entry.lineage?.changed(by: device).resolved
+    entry.lineage = entry.lineage?.changed.resolved
     if isThere || isSealed {
       let tag = isThere ? server.tag : entry.base?.tag ?? 0
       entry.base = server
@@ -644,7 +644,7 @@ extension ReplicaState {
       // Other devices may hold the version in the entry: the relay had it, or has it unanswered.
       if restore != nil || open.base?.isLost == true || open.firstSent != nil { replaced = held }
       if case .parked = open.state { entry.state = .waiting }
-      entry.lineage = open.lineage?.changed(by: device)
+      entry.lineage = open.lineage?.changed
     } else {
       replaced = held
       entry = OutboxEntry(

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepSealing
 
@@ -8,10 +9,12 @@ import LockstepSealing
 ///   local changes to it wait;
 /// - a tombstone of the relay, or a record's absence from a snapshot, deletes nothing: what is held
 ///   is saved again. A deletion is a sealed record (`ZoneSeal`);
-/// - the version vectors that are sealed in the records decide which of two versions includes the
+/// - the versions that are sealed in the records decide which of two versions includes the
 ///   other, and not their tags and times: a version that the held one includes is a former version,
 ///   and the held one is saved again; versions that do not include each other are merged.
 struct SealedZones {
+  /// This home as the author of versions; nil until it makes one.
+  var writer: SealingWriter?
   /// Keys of the sealed zones. A zone that was sealed once is never taken for a plain one.
   private(set) var keys: [Name: ZoneKeys] = [:]
   private var seals: [Name: ZoneSeal] = [:]
@@ -87,6 +90,49 @@ struct SealedZones {
     guard hasUnreadable, let seal = seals[key.zone] else { return false }
     let relayKey = RecordKey(zone: key.zone, name: relayNames.name(of: key, seal))
     return unreadable[relayKey] != nil || unreadableConflicts[relayKey] != nil
+  }
+}
+
+/// A home as the author of versions. Its id is its own as long as it knows all numbers that it has
+/// given. If it meets a greater one, its disk was set back, or copied to another home: it then takes
+/// a new id.
+struct SealingWriter: Hashable {
+  let id: WriterID
+  /// Greatest number that it has given.
+  private(set) var greatest: Int64
+
+  init(id: WriterID) {
+    self.id = id
+    greatest = 0
+  }
+
+  /// Numbers leave gaps of random length, up to this, so that a home that was set back hardly ever
+  /// gives a number twice.
+  private static let longestStep: Int64 = 1 << 20
+
+  /// Returns the id of a new version on those that `made` includes; nil if there is no number left.
+  mutating func nextID(on made: VersionVector, _ random: inout SeededRandom) -> VersionID? {
+    let step = Int64.random(in: 1...Self.longestStep, using: &random)
+    let number = max(greatest, made.greatest) + step
+    guard number < Limits.sequenceLimit else { return nil }
+    greatest = number
+    return VersionID(writer: id, number: number)
+  }
+
+  /// Returns the form in which a home keeps it.
+  var storedText: String {
+    let value: JSONValue = ["id": .string(id.text), "greatest": JSONValue(integerLiteral: greatest)]
+    return value.text
+  }
+
+  /// Returns nil if the text is not a `storedText`. The home then takes a new id.
+  init?(stored text: String) {
+    let value = JSONValue(ifJSON: Array(text.utf8))
+    guard let id = value?["id"]?.string.flatMap({ WriterID(text: $0) }),
+      let greatest = value?["greatest"]?.int64, (0..<Limits.sequenceLimit).contains(greatest)
+    else { return nil }
+    self.id = id
+    self.greatest = greatest
   }
 }
 

@@ -25,8 +25,8 @@ struct WriteTransaction {
   private struct Written {
     var before: Record?
     var now: Record?
-    /// Vector of the present version; nil: it has none.
-    var vector: VersionVector?
+    /// Which version of a sealed zone the present one is; nil: unknown, or of another zone.
+    var version: RecordVersion?
   }
 
   /// Changes of a transaction.
@@ -74,14 +74,14 @@ struct WriteTransaction {
   func hasWritten(in zone: Name) -> Bool { order.contains { $0.zone == zone } }
 
   /// `snapshot`: number of the snapshot that names the record. `replaced`: versions on which the
-  /// record was made. `vector`: that of a version of a sealed zone without a local change.
+  /// record was made. `version`: which one it is, of a sealed zone without a local change.
   mutating func put(
     _ record: Record, snapshot: Int64? = nil, replacing replaced: [Record?] = [],
-    vector: VersionVector? = nil
+    version: RecordVersion? = nil
   ) throws(StorageError) {
     let stored = record.plain
     try recordWrite(record.key, stored)
-    written[record.key]?.vector = vector
+    written[record.key]?.version = version
     if snapshot != nil { named.insert(record.key) }
     // A tombstone without a tag stands for no record, or for one that the relay has lost.
     let versions = replaced.compactMap { $0 }.filter { version in
@@ -95,13 +95,13 @@ struct WriteTransaction {
       prints = included.filter { !known.contains($0) && !prints.contains($0) } + prints
     }
     if !prints.isEmpty { ancestorsPut[record.key, default: []] += prints }
-    changes.append(.putRecord(stored, snapshot: snapshot, replacing: prints, vector: vector))
+    changes.append(.putRecord(stored, snapshot: snapshot, replacing: prints, version: version))
   }
 
-  /// Returns the vector of the held version; nil if there is none, or it has a local change.
-  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
-    if let written = written[key] { return written.vector }
-    return droppedKeys.contains(key) ? nil : try store.vector(key)
+  /// Returns the version that is held; nil if there is none, or it has a local change.
+  func version(_ key: RecordKey) throws(StorageError) -> RecordVersion? {
+    if let written = written[key] { return written.version }
+    return droppedKeys.contains(key) ? nil : try store.version(key)
   }
 
   /// Returns all records of the zone, deleted ones included, by name.
@@ -132,7 +132,7 @@ struct WriteTransaction {
       order.append(key)
     } else {
       written[key]?.now = record
-      written[key]?.vector = nil
+      written[key]?.version = nil
     }
   }
 

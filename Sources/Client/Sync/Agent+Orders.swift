@@ -95,7 +95,9 @@ extension Agent {
     _ task: ReplicaTask, _ kind: PendingJob.Kind, offer bounds: BatchBounds? = nil,
     at moment: Moment
   ) {
-    let offer = bounds.map { BatchOffer(id: BatchID(random: &random), bounds: $0) }
+    let offer = bounds.map {
+      BatchOffer(id: BatchID(random: &random), bounds: $0, seed: random.next())
+    }
     let id = JobID(rawValue: nextJob)
     nextJob += 1
     jobs.append(

@@ -13,8 +13,8 @@ package final class MemoryReplicaStore: ReplicaStore {
     var marks: [RecordKey: Int64] = [:]
     /// Fingerprints of the versions that a record has replaced, oldest first.
     var ancestors: [RecordKey: [VersionFingerprint]] = [:]
-    /// Vectors of held versions of sealed zones.
-    var vectors: [RecordKey: VersionVector] = [:]
+    /// Held versions of sealed zones.
+    var versions: [RecordKey: RecordVersion] = [:]
     var cursor: ChangeToken?
     /// Sorted by number.
     var outbox: [OutboxEntry] = []
@@ -90,8 +90,8 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.ancestors[key] ?? []
   }
 
-  package func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
-    state.vectors[key]
+  package func version(_ key: RecordKey) throws(StorageError) -> RecordVersion? {
+    state.versions[key]
   }
 
   package func greatestTag() throws(StorageError) -> ChangeTag {
@@ -106,9 +106,9 @@ package final class MemoryReplicaStore: ReplicaStore {
     for change in changes {
       switch change {
       case .setIdentity(let identity): state.identity = identity
-      case .putRecord(let record, let snapshot, let replaced, let vector):
+      case .putRecord(let record, let snapshot, let replaced, let version):
         put(record, snapshot)
-        state.vectors[record.key] = vector
+        state.versions[record.key] = version
         guard !replaced.isEmpty else { break }
         let all = state.ancestors[record.key, default: []] + replaced
         state.ancestors[record.key] = all.suffix(Limits.ancestors)
@@ -153,7 +153,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   private func remove(_ key: RecordKey) {
     state.marks[key] = nil
     state.ancestors[key] = nil
-    state.vectors[key] = nil
+    state.versions[key] = nil
     guard let gone = state.records.removeValue(forKey: key) else { return }
     state.replace(gone.chunks, by: [])
     state.order.remove(at: position(of: key))

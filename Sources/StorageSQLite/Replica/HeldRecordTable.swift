@@ -22,7 +22,7 @@ final class HeldRecordTable {
   private let delete: SQLiteStatement
   private let selectChunks: SQLiteStatement
   private let selectAncestors: SQLiteStatement
-  private let selectVector: SQLiteStatement
+  private let selectVersion: SQLiteStatement
   private let chunks: ChunkTable
 
   /// `chunks` counts the chunks that the records name.
@@ -53,20 +53,20 @@ final class HeldRecordTable {
     insert = try connection.prepare(
       """
       INSERT INTO records
-        (zone, name, type, modified_at, device, tag, mark, chunks, ancestors, vector, fields)
+        (zone, name, type, modified_at, device, tag, mark, chunks, ancestors, version, fields)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
         modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
         mark = max(mark, excluded.mark), chunks = excluded.chunks, fields = excluded.fields,
-        vector = excluded.vector,
+        version = excluded.version,
         ancestors = CASE WHEN excluded.ancestors IS NULL THEN ancestors ELSE
           substr(CAST(coalesce(ancestors, x'') || excluded.ancestors AS BLOB),
             -\(8 * Limits.ancestors)) END
       """)
     selectAncestors = try connection.prepare(
       "SELECT ancestors FROM records WHERE zone = ? AND name = ?")
-    selectVector = try connection.prepare(
-      "SELECT vector FROM records WHERE zone = ? AND name = ? AND vector IS NOT NULL")
+    selectVersion = try connection.prepare(
+      "SELECT version FROM records WHERE zone = ? AND name = ? AND version IS NOT NULL")
     mark = try connection.prepare("UPDATE records SET mark = ? WHERE zone = ? AND name = ?")
     delete = try connection.prepare("DELETE FROM records WHERE zone = ? AND name = ?")
     selectChunks = try connection.prepare(
@@ -130,12 +130,12 @@ final class HeldRecordTable {
 
   func put(
     _ record: Record, snapshot: Int64?, replacing replaced: [VersionFingerprint],
-    _ vector: VersionVector?
+    _ version: RecordVersion?
   ) throws(StorageError) {
     try chunks.replace(try chunksNamed(by: record.key), by: record.chunks)
     insert.bind(record).bind(snapshot ?? 0).bind(chunks: record.chunks)
     insert.bind(Array(replaced.suffix(Limits.ancestors)))
-    if let vector { insert.bind(vector.bytes) } else { insert.bind(Int64?.none) }
+    if let version { insert.bind(version.bytes) } else { insert.bind(Int64?.none) }
     try insert.run(last: record.fields)
   }
 
@@ -143,12 +143,12 @@ final class HeldRecordTable {
     try selectAncestors.bind(key.zone).bind(key.name).first { $0.fingerprints(0) } ?? []
   }
 
-  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
-    try selectVector.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
-      guard let vector = VersionVector(bytes: row.bytes(0)) else {
-        throw row.corruption("the vector of a record's version has an invalid format")
+  func version(_ key: RecordKey) throws(StorageError) -> RecordVersion? {
+    try selectVersion.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
+      guard let version = RecordVersion(bytes: row.bytes(0)[...]) else {
+        throw row.corruption("the version of a record has an invalid format")
       }
-      return vector
+      return version
     }
   }
 

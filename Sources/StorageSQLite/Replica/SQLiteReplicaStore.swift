@@ -91,8 +91,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try recordTable.ancestors(key)
   }
 
-  package func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
-    try recordTable.vector(key)
+  package func version(_ key: RecordKey) throws(StorageError) -> RecordVersion? {
+    try recordTable.version(key)
   }
 
   package func allRecords() throws(StorageError) -> [Record] { try recordTable.all() }
@@ -166,8 +166,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
       try putIdentity.bind(identity.relay).bind(credentials.account.rawValue)
         .bind(credentials.device.rawValue).bind(credentials.token).bind(identity.deviceName)
         .bind(credentials.scope.storedText).run()
-    case .putRecord(let record, let snapshot, let replaced, let vector):
-      try recordTable.put(record, snapshot: snapshot, replacing: replaced, vector)
+    case .putRecord(let record, let snapshot, let replaced, let version):
+      try recordTable.put(record, snapshot: snapshot, replacing: replaced, version)
     case .markInSnapshot(let key, let snapshot):
       try recordTable.markInSnapshot(key, snapshot: snapshot)
     case .markLost(let key): try recordTable.markLost(key)

@@ -465,9 +465,17 @@ extension Schema {
 
   ///     records    … · vector
   ///
-  /// `vector` holds the bytes of a `VersionVector`: that of a version of a sealed zone, NULL in
-  /// other zones, and for a version that the relay has not acknowledged.
+  /// `vector` belongs to a version of a sealed zone; it is NULL in other zones, and for a version
+  /// that the relay has not acknowledged.
   private static let replicaVersion6 = """
     ALTER TABLE records ADD COLUMN vector BLOB;
+    """
+
+  ///     records    … · version
+  ///
+  /// `version` holds the bytes of a `RecordVersion` instead of its vector.
+  private static let replicaVersion7 = """
+    ALTER TABLE records RENAME COLUMN vector TO version;
+    UPDATE records SET version = NULL WHERE version IS NOT NULL;
     """
 }

@@ -26,7 +26,9 @@ final class FailingStore: ReplicaStore {
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try store.ancestors(key)
   }
-  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? { try store.vector(key) }
+  func version(_ key: RecordKey) throws(StorageError) -> RecordVersion? {
+    try store.version(key)
+  }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
@@ -81,7 +83,9 @@ final class CountingStore: ReplicaStore {
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try store.ancestors(key)
   }
-  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? { try store.vector(key) }
+  func version(_ key: RecordKey) throws(StorageError) -> RecordVersion? {
+    try store.version(key)
+  }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {

@@ -6,8 +6,9 @@ import LockstepStorage
 
 /// A replica alone, driven job by job.
 struct ReplicaHarness {
-  let store = MemoryReplicaStore()
+  private(set) var store = MemoryReplicaStore()
   let device: DeviceID
+  private let seed: UInt64
   private(set) var now: Int64 = 1_000_000
   var replica: Replica<MemoryReplicaStore>
   /// Outcome of the last job.
@@ -22,8 +23,10 @@ struct ReplicaHarness {
   var isTrusted = true
   var isMeasured = true
 
-  init(device: UInt64 = 1) throws {
+  /// `seed`: for the ids of its versions; nil: one of its own for each device.
+  init(device: UInt64 = 1, seed: UInt64? = nil) throws {
     self.device = DeviceID(rawValue: device)
+    self.seed = seed ?? device
     try store.write([
       .setIdentity(
         HomeIdentity(
@@ -71,7 +74,10 @@ struct ReplicaHarness {
 
   mutating func freezeBatch(_ bounds: BatchBounds = BatchBounds()) -> SaveRequest? {
     nextBatch += 1
-    perform(.freezeBatch, offer: BatchOffer(id: BatchID(high: 1, low: nextBatch), bounds: bounds))
+    let offer = BatchOffer(
+      id: BatchID(high: 1, low: nextBatch), bounds: bounds,
+      seed: seed << 32 | nextBatch)
+    perform(.freezeBatch, offer: offer)
     return outcome.batch
   }
 
@@ -130,6 +136,14 @@ struct ReplicaHarness {
     guard var identity = try store.identity() else { throw TestFault("no identity") }
     identity.credentials.scope = scope
     perform(.join(OrderID(rawValue: 1), identity))
+  }
+
+  /// Gives the home a former state of its disk. The program has gone on meanwhile: it draws other
+  /// random numbers than it did then.
+  mutating func setBack(to former: MemoryReplicaStore) {
+    store = former.copy()
+    nextBatch += 1_000
+    reopen()
   }
 
   /// Opens the same home in a new process.

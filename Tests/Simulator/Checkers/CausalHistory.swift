@@ -150,8 +150,15 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// True if the relay has lost any act.
   package var hasForgotten: Bool { !forgotten.isEmpty }
 
-  /// True if no device has ever held the record: a relay that deletes it then leaves no trace.
-  package var wasNeverHeld: Bool { keepsOrder && seen.isEmpty }
+  /// True if what is in effect was there at first, and no device has ever read it: a relay that
+  /// deletes it then leaves no trace.
+  package var wasNeverHeld: Bool {
+    keepsOrder
+      && acts.indices.allSatisfy { act in
+        isReplaced(act)
+          || (actDevices[act] == nil && !seen.values.contains { $0.contains(act) })
+      }
+  }
 
   /// True if the record may be deleted: its deletion was done with knowledge of all acts that are
   /// not replaced, or at least of an act that may have won over them before.

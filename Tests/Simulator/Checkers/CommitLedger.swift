@@ -236,14 +236,17 @@ package final class CommitLedger {
     return sealedVersions[account]?[record.tag]?.record
   }
 
-  /// Registers a record that was saved, and returns the version in it as devices see it; nil if
-  /// they cannot read it.
-  func versionSaved(_ record: Record, in account: AccountID) -> Record? {
-    guard lens.isSealed(record.zone, of: account) else { return record }
+  /// Registers a record that was saved. Returns the version in it as devices see it, and the tag
+  /// under which a device had saved that version before, if one had; nil if they cannot read it.
+  func versionSaved(_ record: Record, in account: AccountID)
+    -> (version: Record, former: ChangeTag?)?
+  {
+    guard lens.isSealed(record.zone, of: account) else { return (record, nil) }
     guard let version = lens.opened(record, of: account) else { return nil }
     sealedVersions[account, default: SealedVersions()].add(version)
+    let former = sealedVersions[account]?.firstTag(of: version)
     sealedVersions[account]?.addSaved(version)
-    return version.record
+    return (version.record, former)
   }
 
   /// Registers a record that the relay itself has made in a sealed zone. Returns the version that

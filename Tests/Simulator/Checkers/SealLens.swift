@@ -38,13 +38,13 @@ struct SealedVersions {
 
   private struct Version: Hashable {
     var record: Record
-    var vector: VersionVector
+    var version: RecordVersion
 
     /// Leaves out the tag.
-    init(_ version: OpenedRecord) {
-      record = version.record
+    init(_ opened: OpenedRecord) {
+      record = opened.record
       record.tag = 0
-      vector = version.vector
+      version = opened.version
     }
   }
 

@@ -41,8 +41,8 @@ extension ReplicaWatch {
 
   /// Returns the relay's version in place of the held one that would be saved again.
   private func former(_ change: ReplicaChange) -> ReplicaChange {
-    guard case .putEntry(let entry) = change, let lineage = entry.lineage,
-      lineage.base == lineage.made, lineage.number == nil, case .waiting = entry.state,
+    guard case .putEntry(let entry) = change, let lineage = entry.lineage, let id = lineage.id,
+      lineage.base?.id == id, case .waiting = entry.state,
       let base = entry.base, base.fields == entry.fields, base.modifiedAt == entry.modifiedAt,
       let record = ledger.record(account, tag: base.tag), record.fields != entry.fields
     else { return change }

@@ -77,8 +77,8 @@ package final class WatchedReplicaStore: ReplicaStore {
     try backing.ancestors(key)
   }
 
-  package func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
-    try backing.vector(key)
+  package func version(_ key: RecordKey) throws(StorageError) -> RecordVersion? {
+    try backing.version(key)
   }
 
   package func cursor() throws(StorageError) -> ChangeToken? { try backing.cursor() }

@@ -46,7 +46,7 @@ package final class WatchedZoneStore: ZoneStore {
       ledger.recordCommit(save, outcome)
       for record in outcome.changed {
         ledger.versionSaved(record, in: save.account).map {
-          histories(save.account)?.addInitial($0)
+          histories(save.account)?.addInitial($0.version)
         }
       }
     }
@@ -164,7 +164,14 @@ package final class WatchedZoneStore: ZoneStore {
     if forged.contains(save.request.id) {
       guard let (version, tag) = ledger.versionForged(record, in: save.account) else { return }
       histories(save.account)?.relayRepeated(version, of: tag)
-    } else if let version = ledger.versionSaved(record, in: save.account) {
+    } else if let (saved, former) = ledger.versionSaved(record, in: save.account) {
+      var version = saved
+      if let former {
+        histories(save.account)?.relayRepeated(version, of: former)
+        return
+      }
+      // What a device has in its outbox is looked up by that device, not by the author.
+      version.device = record.device
       let mutation = save.request.mutations.first { $0.name == record.name }
       histories(save.account)?.relaySaved(version, baseTag: mutation?.baseTag)
     }
