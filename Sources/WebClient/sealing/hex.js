@@ -13,3 +13,6 @@ export function hexBytes(text) {
   return Uint8Array.from({ length: text.length / 2 }, (_, index) =>
     Number.parseInt(text.slice(2 * index, 2 * index + 2), 16));
 }
+
+/** True for 64 bits as 16 lowercase digits, such as a device's id. @param {any} text */
+export const is64Bits = (text) => typeof text === "string" && /^[0-9a-f]{16}$/.test(text);

@@ -1,11 +1,15 @@
 import { isName } from "../model/name.js";
-import { VersionVector } from "./versionVector.js";
+import { hex, hexBytes, is64Bits } from "./hex.js";
+import { RecordVersion } from "./recordVersion.js";
 
 // Plaintext of a sealed record:
 //
 //     1 byte    1 for a live record, 2 for a deleted one
-//     8 bytes   floor of the version vector
-//     1 byte    number of its entries, 1 to 64; then for each 8 bytes device, 8 bytes number
+//     8 bytes   author: the device that made the version
+//     8 bytes   writer of the version
+//     8 bytes   number of the version
+//     8 bytes   floor of the vector of what it was made on
+//     1 byte    number of its entries, 0 to 64; then for each 8 bytes writer, 8 bytes number
 //     1 byte    length of the name, 1 to 255; then the name
 //     1 byte    length of the type, 1 to 255; then the type
 //     rest      the bytes of the fields; nothing if the record is deleted
@@ -13,9 +17,12 @@ import { VersionVector } from "./versionVector.js";
 
 const live = 1;
 const deleted = 2;
-const fixedBytes = 12;
-const entriesPlace = 10;
+const fixedBytes = 36;
+const versionPlace = 9;
+const entriesPlace = 34;
 const entryBytes = 16;
+/** Bytes of a version before its entries. */
+const versionBytes = entriesPlace - 1 - versionPlace;
 const evenStepMax = 1_024;
 const step = 32;
 
@@ -23,9 +30,10 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Content of a record, with its fields as bytes, null if it is deleted.
+ * Content of a record, with its fields as bytes, null if it is deleted. `author`: the id of the
+ * device that made the version. Another one may save it at the relay again.
  *
- * @typedef {{name: string, type: string, vector: VersionVector,
+ * @typedef {{name: string, type: string, author: string, version: RecordVersion,
  *   fields: Uint8Array | null}} RecordContent
  */
 
@@ -43,8 +51,8 @@ export function paddedLength(length) {
 }
 
 /**
- * Returns the bytes of the plaintext; `entries` is the number of the vector's entries, the others
- * are the lengths of parts in bytes.
+ * Returns the bytes of the plaintext; `entries` is the number of entries of the vector, the
+ * others are the lengths of parts in bytes.
  */
 export const contentLength = ({ name, type, entries, fields }) => paddedLength(
   fixedBytes + entryBytes * entries + name + type + fields + 1);
@@ -55,11 +63,12 @@ export const contentLength = ({ name, type, entries, fields }) => paddedLength(
  * @param {RecordContent} content
  * @throws {TypeError} if it is not that of a record
  */
-export function encodeContent({ name, type, vector, fields }) {
+export function encodeContent({ name, type, author, version, fields }) {
   if (!isName(name) || !isName(type)) throw new TypeError("a record has a name and a type");
+  if (!is64Bits(author)) throw new TypeError("a record has an author");
   const names = [name, type].map((text) => encoder.encode(text));
   const bytes = new Uint8Array(contentLength({
-    name: names[0].length, type: names[1].length, entries: vector.entries.length,
+    name: names[0].length, type: names[1].length, entries: version.made.entries.length,
     fields: fields?.length ?? 0,
   }));
   bytes[0] = fields === null ? deleted : live;
@@ -68,10 +77,11 @@ export function encodeContent({ name, type, vector, fields }) {
     bytes.set(part, length);
     length += part.length;
   };
-  const versions = vector.bytes();
-  append(versions.subarray(0, 8));
-  append([vector.entries.length]);
-  append(versions.subarray(8));
+  const versions = version.bytes();
+  append(hexBytes(author));
+  append(versions.subarray(0, versionBytes));
+  append([version.made.entries.length]);
+  append(versions.subarray(versionBytes));
   for (const text of names) {
     append([text.length]);
     append(text);
@@ -91,16 +101,18 @@ export function decodeContent(bytes) {
   const end = endOfContent(bytes);
   if (end < fixedBytes || (bytes[0] !== live && bytes[0] !== deleted)) return null;
   let place = entriesPlace + entryBytes * bytes[entriesPlace - 1];
-  const vector = VersionVector.ofBytes(
-    Uint8Array.of(...bytes.subarray(1, 9), ...bytes.subarray(entriesPlace, place)));
-  if (vector === null) return null;
+  const version = RecordVersion.ofBytes(Uint8Array.of(
+    ...bytes.subarray(versionPlace, entriesPlace - 1), ...bytes.subarray(entriesPlace, place)));
+  if (version === null) return null;
   // The end is checked once: no part beyond it is read as a text, and there is a name.
   const read = (count) => bytes.subarray(place, place += count);
   const [name, type] = [0, 1].map(() => (place < end ? nameOf(read(read(1)[0])) : null));
   if (name === null || type === null || place > end) return null;
   const rest = bytes.subarray(place, end);
-  if (bytes[0] === deleted) return rest.length > 0 ? null : { name, type, vector, fields: null };
-  return { name, type, vector, fields: rest };
+  const author = hex(bytes.subarray(1, versionPlace));
+  const isDeleted = bytes[0] === deleted;
+  if (isDeleted && rest.length > 0) return null;
+  return { name, type, author, version, fields: isDeleted ? null : rest };
 }
 
 /** Returns the length without the padding; -1 if it is not padded as prescribed. */

@@ -1,4 +1,4 @@
-import { hex, hexBytes } from "./hex.js";
+import { hex, hexBytes, is64Bits } from "./hex.js";
 
 /** Entries of a vector at most. */
 export const vectorEntriesMax = 64;
@@ -6,73 +6,85 @@ const numberMax = Number.MAX_SAFE_INTEGER;
 const numberBytes = 8;
 const entryBytes = 16;
 
-const isDevice = (text) => typeof text === "string" && /^[0-9a-f]{16}$/.test(text);
-
 /** True if these are the entries and the floor of a vector. */
 function areValid(entries, floor) {
   return Number.isSafeInteger(floor) && floor >= 0 && entries.length <= vectorEntriesMax
-    && entries.every(({ device, number }, index) => isDevice(device)
+    && entries.every(({ writer, number }, index) => is64Bits(writer)
       && Number.isSafeInteger(number) && number > floor
-      // Devices have as many digits each, so their texts are in the order of their numbers.
-      && (index === 0 || entries[index - 1].device < device));
+      // Writers have as many digits each, so their texts are in the order of their numbers.
+      && (index === 0 || entries[index - 1].writer < writer));
 }
 
-/** @typedef {{device: string, number: number}} Entry device: 16 lowercase hexadecimal digits */
+/** Writes a number in 8 bytes. @param {DataView} view */
+export function writeNumber(view, place, number) {
+  view.setUint32(place, Math.floor(number / 2 ** 32));
+  view.setUint32(place + 4, number >>> 0);
+}
+
+/** Returns the number of 8 bytes; above 2^53 - 1 it is not exact, but no safe integer either. */
+export const readNumber = (view, place) =>
+  view.getUint32(place) * 2 ** 32 + view.getUint32(place + 4);
 
 /**
- * Versions of a record that one version was made on, and itself: for each device that has written
- * the record, the newest of its versions that is included. A device computes it and seals it into
- * the record, so that no relay can make one version follow another. It does not change.
+ * Identity of one version of a record. `writer`: 64 random bits, which a replica draws for its
+ * versions, as 16 lowercase hexadecimal digits; not the device's id, which the relay assigns.
+ * `number`: 1 to 2^53 - 1.
  *
- * A version is identified by its device and a number: the version's time, or one more than the
- * greatest number that it includes, if that is later. Numbers are at most 2^53 - 1, although 64
- * bits hold them in a sealed record: JavaScript has no exact numbers above, and all devices must
- * refuse the same records.
+ * @typedef {{writer: string, number: number}} VersionID
+ */
+
+/**
+ * Set of versions of a record: for each writer of the record, its versions up to a number. It does
+ * not change.
+ *
+ * The number of a version is its time, or one more than the greatest number that it includes, if
+ * that is later. Numbers are at most 2^53 - 1, although 64 bits hold them in a sealed record:
+ * JavaScript has no exact numbers above, and all devices must refuse the same records.
  */
 export class VersionVector {
   #numbers;
 
   /**
-   * @param {Entry[]=} entries in the order of devices, each once, with numbers greater than
+   * @param {VersionID[]=} entries in the order of writers, each once, with numbers greater than
    *   `floor`; at most 64
-   * @param {number=} floor number of every device that has no entry: 0 until more devices have
+   * @param {number=} floor number of every writer that has no entry: 0 until more writers have
    *   written the record than there are entries
    * @throws {RangeError} if these are not those of a vector
    */
   constructor(entries = [], floor = 0) {
     if (!areValid(entries, floor)) throw new RangeError("these are no entries of a version vector");
-    this.#numbers = new Map(entries.map(({ device, number }) => [device, number]));
+    this.#numbers = new Map(entries.map(({ writer, number }) => [writer, number]));
     this.entries = Object.freeze(
-      entries.map(({ device, number }) => Object.freeze({ device, number })));
+      entries.map(({ writer, number }) => Object.freeze({ writer, number })));
     this.floor = floor;
     Object.freeze(this);
   }
 
-  /** Number of the newest version of a device that is included. @param {string} device */
-  number(device) { return this.#numbers.get(device) ?? this.floor; }
+  /** Number of the newest version of a writer that is included. @param {string} writer */
+  number(writer) { return this.#numbers.get(writer) ?? this.floor; }
 
   /**
-   * True if the version of this vector includes the version of the other one, or is it.
+   * True if this vector includes all versions that the other one includes.
    *
    * @param {VersionVector} other
    */
   covers(other) {
     return other.floor <= this.floor
-      && other.entries.every(({ device, number }) => this.number(device) >= number);
+      && other.entries.every(({ writer, number }) => this.number(writer) >= number);
   }
 
   /**
-   * Returns the vector that includes what both include. If these are more than 64 devices, those
-   * with the smallest numbers lose their entries, and every device is then taken to have been seen
+   * Returns the vector that includes what both include. If these are more than 64 writers, those
+   * with the smallest numbers lose their entries, and every writer is then taken to have been seen
    * up to the greatest of these numbers.
    *
    * @param {VersionVector} other
    */
   joined(other) {
     const floor = Math.max(this.floor, other.floor);
-    const devices = [...new Set([...this.#numbers.keys(), ...other.#numbers.keys()])].sort();
-    const entries = devices
-      .map((device) => ({ device, number: Math.max(this.number(device), other.number(device)) }))
+    const writers = [...new Set([...this.#numbers.keys(), ...other.#numbers.keys()])].sort();
+    const entries = writers
+      .map((writer) => ({ writer, number: Math.max(this.number(writer), other.number(writer)) }))
       .filter(({ number }) => number > floor);
     if (entries.length <= vectorEntriesMax) return new VersionVector(entries, floor);
     const numbers = entries.map(({ number }) => number).sort((left, right) => left - right);
@@ -81,34 +93,34 @@ export class VersionVector {
   }
 
   /**
-   * Returns the vector of a version that a device makes on those that this vector includes; null if
-   * there is no number left for it.
+   * Returns the number of a version that is made on those that this vector includes; null if there
+   * is none left.
    *
-   * @param {string} device
    * @param {number} time milliseconds
-   * @returns {VersionVector | null}
-   * @throws {RangeError} if this is no device, or no whole number
+   * @returns {number | null}
    */
-  adding(device, time) {
-    const greatest = Math.max(this.floor, ...this.#numbers.values());
-    const number = Math.max(time, greatest + 1);
-    if (number > numberMax) return null;
-    return this.joined(new VersionVector([{ device, number }]));
+  nextNumber(time) {
+    const number = Math.max(time, Math.max(this.floor, ...this.#numbers.values()) + 1);
+    return number <= numberMax ? number : null;
   }
 
-  /** Returns the floor in 8 bytes, then 16 for each entry: its device and its number. */
+  /**
+   * Returns the vector that also includes this version.
+   *
+   * @param {VersionID} id
+   * @throws {RangeError} if it is none
+   */
+  adding(id) { return this.joined(new VersionVector([id])); }
+
+  /** Returns the floor in 8 bytes, then 16 for each entry: its writer and its number. */
   bytes() {
     const bytes = new Uint8Array(numberBytes + entryBytes * this.entries.length);
     const view = new DataView(bytes.buffer);
-    const write = (place, number) => {
-      view.setUint32(place, Math.floor(number / 2 ** 32));
-      view.setUint32(place + 4, number >>> 0);
-    };
-    write(0, this.floor);
-    this.entries.forEach(({ device, number }, index) => {
+    writeNumber(view, 0, this.floor);
+    this.entries.forEach(({ writer, number }, index) => {
       const place = numberBytes + entryBytes * index;
-      bytes.set(hexBytes(device), place);
-      write(place + numberBytes, number);
+      bytes.set(hexBytes(writer), place);
+      writeNumber(view, place + numberBytes, number);
     });
     return bytes;
   }
@@ -124,14 +136,12 @@ export class VersionVector {
     const count = (bytes.length - numberBytes) / entryBytes;
     if (!Number.isInteger(count) || count < 0) return null;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    // Not exact above 2^53, but then no safe integer either.
-    const read = (place) => view.getUint32(place) * 2 ** 32 + view.getUint32(place + 4);
     const entries = Array.from({ length: count }, (_, index) => {
       const place = numberBytes + entryBytes * index;
       const number = place + numberBytes;
-      return { device: hex(bytes.subarray(place, number)), number: read(number) };
+      return { writer: hex(bytes.subarray(place, number)), number: readNumber(view, number) };
     });
-    const floor = read(0);
+    const floor = readNumber(view, 0);
     return areValid(entries, floor) ? new VersionVector(entries, floor) : null;
   }
 }

@@ -4,11 +4,11 @@ import { byteCount } from "../json/utf8.js";
 import { areChunks } from "../model/fileReference.js";
 import { derived } from "./accountKeys.js";
 import { base64url, base64urlBytes, base64urlLength } from "./base64url.js";
-import { hex, hexBytes } from "./hex.js";
+import { hex, hexBytes, is64Bits } from "./hex.js";
 import { contentLength, decodeContent, encodeContent, textOf } from "./recordContent.js";
+import { RecordVersion } from "./recordVersion.js";
 import { HMAC, sha256 } from "./sha256.js";
 import { SIV } from "./siv.js";
-import { VersionVector } from "./versionVector.js";
 
 const utf8 = new TextEncoder();
 const recordLabel = utf8.encode("lockstep record 1");
@@ -61,13 +61,11 @@ const failed = (kind, keyId) => ({ fault: new SealFault(kind, keyId) });
  */
 
 /**
- * A record as the devices have it, with the versions that it was made on, and itself.
+ * A record as the devices have it, with its version. `device` is the author: the device that made
+ * the version.
  *
- * @typedef {RelayRecord & {vector: VersionVector}} SealableRecord
+ * @typedef {RelayRecord & {version: RecordVersion}} SealableRecord
  */
-
-/** True if the vector includes a version of the record's own device, as every version does. */
-const isVersionOf = (vector, device) => vector.number(device) > vector.floor;
 
 /**
  * Seals the records and chunks of one zone for a relay that must not read them, and opens them.
@@ -108,11 +106,11 @@ export class ZoneSeal {
   /**
    * Returns the bytes of a sealed record's fields as JSON, which must fit into a record too.
    *
-   * @param {{name: string, type: string, fields: object | null, vector: VersionVector}} record
+   * @param {{name: string, type: string, fields: object | null, version: RecordVersion}} record
    */
-  sealedLength({ name, type, fields, vector }) {
+  sealedLength({ name, type, fields, version }) {
     const length = contentLength({
-      name: byteCount(name), type: byteCount(type), entries: vector.entries.length,
+      name: byteCount(name), type: byteCount(type), entries: version.made.entries.length,
       fields: fields === null ? 0 : byteCount(serialize(fields)),
     });
     return frameBytes + base64urlLength(SIV.overhead + length);
@@ -120,22 +118,24 @@ export class ZoneSeal {
 
   /**
    * Seals a record, or a tombstone; returns it as the relay stores it, which cannot tell one from
-   * the other. `device` must be the device that saves it.
+   * the other.
    *
    * @param {SealableRecord} record
-   * @returns {RelayRecord} without `vector`, which is sealed
+   * @param {string=} savedBy device that saves it: its author, or another one that saves the same
+   *   version again
+   * @returns {RelayRecord} without `version`, which is sealed
    * @throws {TypeError} if it is not a record of this zone
-   * @throws {RangeError} if its vector is none, or has no entry for its device
    */
-  seal(record) {
-    const { vector, includes, ...rest } = record;
-    if (!(vector instanceof VersionVector) || !isVersionOf(vector, record.device)) {
-      throw new RangeError("a record's version vector has an entry for the record's device");
-    }
+  seal(record, savedBy = record.device) {
+    const { version, includes, ...rest } = record;
+    if (!(version instanceof RecordVersion)) throw new TypeError("a record has a version");
     const fields = record.fields === null ? null : utf8.encode(serialize(record.fields));
-    const content = encodeContent({ name: record.name, type: record.type, vector, fields });
+    const content = encodeContent(
+      { name: record.name, type: record.type, author: record.device, version, fields });
     const type = this.#shown.has(record.type) ? record.type : sealedType;
-    const outer = { ...rest, name: this.name(record.name), type, deleted: false };
+    const outer = {
+      ...rest, name: this.name(record.name), type, device: savedBy, deleted: false,
+    };
     const data = this.#associatedData(outer);
     if (data === null) throw new TypeError("only records of the zone can be sealed");
     const sealed = this.#generations.get(this.#keyId).records.seal(content, data);
@@ -144,8 +144,8 @@ export class ZoneSeal {
   }
 
   /**
-   * Opens a record of the relay. Of versions that it includes, only those inside of the seal count.
-   * Every record that a relay has stored has a tag above 0.
+   * Opens a record of the relay. Author and version are those inside of the seal. Every record that
+   * a relay has stored has a tag above 0.
    *
    * @param {RelayRecord} record
    * @returns {{record: SealableRecord} | {fault: SealFault}}
@@ -162,12 +162,11 @@ export class ZoneSeal {
     const content = decodeContent(plaintext);
     if (!content || this.name(content.name) !== record.name) return failed("malformed");
     if (record.type !== sealedType && record.type !== content.type) return failed("malformed");
-    if (!isVersionOf(content.vector, record.device)) return failed("malformed");
     const fields = content.fields && fieldsOf(content.fields);
     if (fields === undefined) return failed("malformed");
     const { includes, ...rest } = record;
-    const { name, type, vector } = content;
-    return { record: { ...rest, name, type, fields, deleted: fields === null, vector } };
+    const { name, type, author: device, version } = content;
+    return { record: { ...rest, name, type, device, fields, deleted: fields === null, version } };
   }
 
   /** Seals a chunk of a file, at least one byte. @param {Uint8Array} bytes */
@@ -190,8 +189,8 @@ export class ZoneSeal {
 
   /**
    * Returns the associated data of a record, by its fields at the relay; null if a part is not as
-   * records have it. Device and stamp are among them: the relay cannot change who wrote, and so
-   * which edit is newer.
+   * records have it. Device and stamp are among them: the relay cannot change who saved the
+   * record, nor when it was edited, and so which edit is newer.
    */
   #associatedData({ zone, name, type, device, modifiedAt, chunks = [] }) {
     if (zone !== this.#zone || !Number.isSafeInteger(modifiedAt) || !areChunks(chunks)) return null;
@@ -233,7 +232,7 @@ function isSealed(fields) {
   return isObject(fields) && Object.keys(fields).length === 2
     && ["key", "sealed"].every((name) =>
       Object.hasOwn(fields, name) && typeof fields[name] === "string")
-    && /^[0-9a-f]{16}$/.test(fields.key);
+    && is64Bits(fields.key);
 }
 
 /** Returns the object of the fields; undefined if the bytes are not the JSON of one. */

@@ -95,31 +95,32 @@ def padded_length(length):
     return -(-length // unit) * unit
 
 
-def vector_of(entries, floor=0):
-    """The bytes of a version vector: its floor, then each device with its number. They stand in
-    a plaintext with the number of entries in between."""
-    return struct.pack(">q", floor) + b"".join(
-        bytes.fromhex(device) + struct.pack(">q", number) for device, number in entries)
+def version_of(writer, number, made=(), floor=0):
+    """The bytes of a record version: its writer and its number, then the vector of what it was
+    made on: the floor, then each writer with its number."""
+    return b"".join([
+        bytes.fromhex(writer), struct.pack(">qq", number, floor),
+        *(bytes.fromhex(other) + struct.pack(">q", known) for other, known in made)])
 
 
-def entries_of(vector):
-    """Floor and entries of a version vector; None if it breaks a rule."""
-    if len(vector) < 24 or len(vector) % 16 != 8 or len(vector) > 8 + 16 * ENTRIES_MOST:
+def version_parts(version):
+    """Writer, number, floor and entries of a record version; None if it breaks a rule."""
+    if not 24 <= len(version) <= 24 + 16 * ENTRIES_MOST or len(version) % 16 != 8:
         return None
-    floor, = struct.unpack_from(">q", vector)
-    entries = [(device.hex(), number)
-               for device, number in struct.iter_unpack(">8sq", vector[8:])]
-    devices = [device for device, _ in entries]
-    if (floor < 0 or devices != sorted(set(devices))
-            or not all(floor < number <= NUMBER_MOST for _, number in entries)):
+    writer, number, floor = struct.unpack_from(">8sqq", version)
+    made = [(other.hex(), known) for other, known in struct.iter_unpack(">8sq", version[24:])]
+    writers = [other for other, _ in made]
+    if (not 0 <= floor <= NUMBER_MOST or writers != sorted(set(writers))
+            or not all(floor < known <= NUMBER_MOST for _, known in made)
+            or not dict(made).get(writer.hex(), floor) < number <= NUMBER_MOST):
         return None
-    return floor, entries
+    return writer.hex(), number, floor, made
 
 
-def content(name, kind, vector, fields):
-    """A record's plaintext without its padding; `vector` are the bytes of its version vector."""
-    head = bytes([1 if fields is not None else 2])
-    head += vector[:8] + bytes([(len(vector) - 8) // 16]) + vector[8:]
+def content(name, kind, author, version, fields):
+    """A record's plaintext without its padding; `version` are the bytes of its version."""
+    head = bytes([1 if fields is not None else 2]) + bytes.fromhex(author)
+    head += version[:24] + bytes([(len(version) - 24) // 16]) + version[24:]
     for text in name, kind:
         head += bytes([len(text.encode())]) + text.encode()
     return head + (fields or b"")
@@ -198,15 +199,15 @@ class Zone:
         sealed = AESSIV(self.key(b"record", 64)).encrypt(plaintext, [data])
         return f'{{"key":"{self.key_id}","sealed":"{encoded(sealed)}"}}'.encode()
 
-    def seal(self, name, kind, shown, device, modified_at, chunks, vector, fields):
-        """Name, type and fields at the relay."""
+    def seal(self, name, kind, shown, author, device, modified_at, chunks, version, fields):
+        """Name, type and fields at the relay; `device` saves there what `author` has made."""
         relay_name, relay_type = self.name(name), kind if shown else "Sealed"
         data = associated_data(self.zone, relay_name, relay_type, device, modified_at, chunks)
-        plaintext = padded(content(name, kind, vector, fields))
+        plaintext = padded(content(name, kind, author, version, fields))
         return relay_name, relay_type, self.seal_plaintext(plaintext, data)
 
     def open(self, name, kind, device, modified_at, chunks, fields, tag=1):
-        """Name, type, version vector and fields of a record of the relay."""
+        """Name, type, author, version and fields of a record of the relay."""
         outer = json_object(fields or b"")
         if (outer is None or sorted(outer) != ["key", "sealed"]
                 or not all(isinstance(it, str) for it in outer.values())
@@ -225,8 +226,6 @@ class Zone:
         inner = self.record(plaintext)
         if self.name(inner[0]) != name or kind not in ("Sealed", inner[1]):
             raise Fault("malformed")
-        if device not in dict(entries_of(inner[2])[1]):
-            raise Fault("malformed")
         return inner
 
     @staticmethod
@@ -235,11 +234,11 @@ class Zone:
         if not inside.endswith(b"\x80") or padded(inside[:-1]) != plaintext:
             raise Fault("malformed")
         rest = inside[:-1]
-        if len(rest) < 10 or rest[0] not in (1, 2) or len(rest) < 10 + 16 * rest[9]:
+        if len(rest) < 34 or rest[0] not in (1, 2) or len(rest) < 34 + 16 * rest[33]:
             raise Fault("malformed")
-        is_live, end = rest[0] == 1, 10 + 16 * rest[9]
-        vector, rest = rest[1:9] + rest[10:end], rest[end:]
-        if entries_of(vector) is None:
+        is_live, author, end = rest[0] == 1, rest[1:9].hex(), 34 + 16 * rest[33]
+        version, rest = rest[9:33] + rest[34:end], rest[end:]
+        if version_parts(version) is None:
             raise Fault("malformed")
         names = []
         for _ in range(2):
@@ -249,7 +248,7 @@ class Zone:
             rest = rest[1 + rest[0]:]
         if json_object(rest) is None if is_live else rest != b"":
             raise Fault("malformed")
-        return *names, vector, rest if is_live else None
+        return *names, author, version, rest if is_live else None
 
     def seal_chunk(self, data):
         return AESSIV(self.key(b"chunk", 64)).encrypt(data, [b"lockstep chunk 1"])
@@ -348,29 +347,35 @@ def name_cases():
                 "name": Zone(zone, name_secret, secret_number(0)).name(name)}
 
 
-DEVICE, STAMP = "00a1b2c3d4e5f607", 1_790_000_000_000
+DEVICE, WRITER, STAMP = "00a1b2c3d4e5f607", "5eed0123456789ab", 1_790_000_000_000
+FIRST, LAST = "0" * 16, "f" * 16
 
 
-def vector_text(vector):
-    floor, entries = entries_of(vector)
-    return {"floor": floor, "entries": [
-        {"device": device, "number": number} for device, number in entries]}
+def version_text(version):
+    writer, number, floor, made = version_parts(version)
+    return {"writer": writer, "number": number, "floor": floor, "made": [
+        {"writer": other, "number": known} for other, known in made]}
 
 
 def many_entries(count, first=1):
-    """Entries of so many devices; the last one is `DEVICE`."""
-    return [*((f"{number:016x}", number + first) for number in range(count - 1)),
-            (DEVICE, STAMP)]
+    """Entries of so many writers, without `WRITER`."""
+    return [(f"{number:016x}", number + first) for number in range(count)]
+
+
+def with_own(entries, number):
+    """The entries, and one of `WRITER`."""
+    return sorted([*entries, (WRITER, number)])
 
 
 def record_case(note=None, zone="Todos", name="018f7c2e-7a1b", kind="Todo", shown=False,
-                device=DEVICE, modified_at=STAMP, chunks=(), entries=None, floor=0,
+                author=DEVICE, device=None, modified_at=STAMP, chunks=(), version=None,
                 fields='{"done":false,"title":"milk"}', keys=0):
+    device = device or author
     name_secret, secret = secret_number(100 + keys), secret_number(keys)
-    vector = vector_of(entries or [(device, max(modified_at, 1))], floor)
+    version = version or version_of(WRITER, max(modified_at, 1))
     data = None if fields is None else text_of(fields).encode()
     relay_name, relay_type, sealed = Zone(zone, name_secret, secret).seal(
-        name, kind, shown, device, modified_at, b"".join(chunks), vector, data)
+        name, kind, shown, author, device, modified_at, b"".join(chunks), version, data)
     expect = {"name": relay_name, "type": relay_type}
     if len(sealed) > LONG:
         expect["length"] = len(sealed)
@@ -380,8 +385,8 @@ def record_case(note=None, zone="Todos", name="018f7c2e-7a1b", kind="Todo", show
     return "record", note, {
         "nameSecret": name_secret.hex(), "secret": secret.hex(), "zone": zone, "name": name,
         "type": kind, "shown": shown, "device": device, "modifiedAt": modified_at,
-        "chunks": [it.hex() for it in chunks], "vector": vector_text(vector),
-        "fields": fields}, expect
+        "chunks": [it.hex() for it in chunks], "author": author,
+        "version": version_text(version), "fields": fields}, expect
 
 
 def record_cases():
@@ -389,8 +394,8 @@ def record_cases():
     yield record_case("no field", fields="{}")
     yield record_case("a deleted record", fields=None)
     yield record_case("another generation and account", keys=1)
-    # Fixed parts, one entry, a name of one byte, a type of one and the 0x80 take 31 bytes.
-    for size in 31, 32, 33, 34, 57, 992, 993, 994, 1_057, 1_058, 1_024, 2_017, 2_018:
+    # Fixed parts, a name of one byte, a type of one and the 0x80 take 39 bytes.
+    for size in 23, 24, 25, 26, 49, 984, 985, 986, 1_024, 1_049, 1_050, 2_009, 2_010:
         yield record_case(f"fields of {size} bytes", name="n", kind="T", fields=sized_fields(size))
     for size in 5_000, 70_000, 770_000:
         yield record_case(f"fields of {size} bytes", fields=sized_fields(size))
@@ -408,19 +413,53 @@ def record_cases():
     for count in 1, 2, 33:
         yield record_case(f"{count} chunks", zone="Vault", kind="File",
                           chunks=[hash_number(number) for number in range(count)])
-    yield record_case("a version made on those of two other devices", entries=[
-        ("0000000000000000", 1), (DEVICE, STAMP + 1), ("ffffffffffffffff", STAMP)])
-    yield record_case("a vector of 64 entries", entries=many_entries(64))
-    yield record_case("a vector of 64 entries and a floor", entries=many_entries(64, 2 ** 32 + 1),
-                      floor=2 ** 32)
-    yield record_case("the greatest numbers of a vector", entries=[(DEVICE, NUMBER_MOST)],
-                      floor=NUMBER_MOST - 1)
-    yield record_case("a deleted record made on another device's version", fields=None, entries=[
-        (DEVICE, STAMP), ("8000000000000000", 2)])
+    yield from version_cases()
     for stamp in 0, 1, -1, 2 ** 32 - 1, 2 ** 32, -2 ** 32, 2 ** 53 - 1, 1 - 2 ** 53:
         yield record_case(f"the stamp {stamp}", modified_at=stamp)
-    for device in "0000000000000000", "ffffffffffffffff":
-        yield record_case(f"the device {device}", device=device)
+    for device in FIRST, LAST:
+        yield record_case(f"the device {device}", author=device)
+
+
+def version_cases():
+    """Records of other versions and authors."""
+    for note, version in VERSIONS:
+        yield record_case(note, version=version)
+    yield record_case("a deleted record made on another writer's version", fields=None,
+                      version=version_of(WRITER, STAMP, [("8000000000000000", 2)]))
+    for device in LAST, FIRST:
+        yield record_case(f"an author's record that the device {device} saves", device=device)
+    yield record_case("a deleted record that another device saves", device=LAST, fields=None)
+
+
+VERSIONS = [
+    ("a version made on another writer's", version_of(WRITER, STAMP, [(LAST, STAMP - 1)])),
+    ("a version made on an earlier one of its writer",
+     version_of(WRITER, STAMP, [(WRITER, STAMP - 1)])),
+    ("a version made on those of two other writers and of its own", version_of(
+        WRITER, STAMP + 1, [(FIRST, 1), (WRITER, 3), (LAST, STAMP)])),
+    ("a version with a smaller number than what it was made on",
+     version_of(WRITER, 2, [(WRITER, 1), (LAST, NUMBER_MOST)])),
+    ("64 entries without the version's writer", version_of(WRITER, STAMP, many_entries(64))),
+    ("64 entries with the version's writer",
+     version_of(WRITER, STAMP, with_own(many_entries(63), 7))),
+    ("64 entries and a floor",
+     version_of(WRITER, STAMP, many_entries(64, 2 ** 32 + 1), 2 ** 32)),
+    ("64 entries with greater numbers than the version's",
+     version_of(WRITER, 9, many_entries(64, 10), 8)),
+    ("a floor alone, just below the version's number",
+     version_of(WRITER, 2 ** 40, floor=2 ** 40 - 1)),
+    ("a floor, and an entry of the version's writer just above it",
+     version_of(WRITER, 2 ** 32 + 2, [(WRITER, 2 ** 32 + 1)], 2 ** 32)),
+    ("the greatest number", version_of(WRITER, NUMBER_MOST, [(WRITER, NUMBER_MOST - 1)])),
+    ("the greatest number, of what the version was made on too",
+     version_of(WRITER, NUMBER_MOST, [(LAST, NUMBER_MOST)])),
+    ("the greatest floor", version_of(WRITER, NUMBER_MOST, floor=NUMBER_MOST - 1)),
+    ("the least number", version_of(WRITER, 1)),
+    ("the first writer", version_of(FIRST, STAMP, [(FIRST, 1), (WRITER, 1)])),
+    ("the last writer", version_of(LAST, STAMP, [(WRITER, 1), (LAST, 1)])),
+    ("writers in the order of unsigned numbers", version_of(
+        WRITER, 2, [(WRITER, 1), ("7fffffffffffffff", 1), ("8" + "0" * 15, 1), (LAST, 1)])),
+]
 
 
 def chunk_cases():
@@ -440,55 +479,81 @@ def chunk_cases():
             "secret": secret_number(0).hex(), "zone": "Vault", "bytes": rule}, expect
 
 
-VECTORS = [
-    ("a vector of 64 entries", many_entries(64), 0),
-    ("the greatest number of a vector", [(DEVICE, NUMBER_MOST)], 0),
-    ("the greatest floor of a vector", [(DEVICE, NUMBER_MOST)], NUMBER_MOST - 1),
-    ("the least number of a vector", [(DEVICE, 1)], 0),
-    ("devices in the order of unsigned numbers",
-     [(DEVICE, 1), ("7fffffffffffffff", 1), ("8000000000000000", 1), ("ffffffffffffffff", 1)], 0),
-]
+def version_plaintexts():
+    """Plaintexts whose version breaks one rule, with notes."""
+    def of(number, made=(), floor=0):
+        return padded(content("n", "T", DEVICE, version_of(WRITER, number, made, floor), b"{}"))
+
+    yield "the version's number 0", of(0)
+    yield "the version's number -1", of(-1)
+    yield "the version's number 2^53", of(2 ** 53)
+    yield "the version's number 2^53 + 1", of(2 ** 53 + 1)
+    yield "the version's number 2^63 - 1", of(2 ** 63 - 1)
+    yield "the version's number -2^63", of(-2 ** 63)
+    yield "the number of the writer's entry", of(7, [(WRITER, 7)])
+    yield "a number below that of the writer's entry", of(6, [(WRITER, 7)])
+    yield "the number of the writer's entry, among others", of(
+        STAMP, [(FIRST, 1), (WRITER, STAMP), (LAST, 1)])
+    yield "the number of the floor", of(7, floor=7)
+    yield "a number below the floor", of(6, floor=7)
+    yield "the number of the floor, with another writer's entry", of(7, [(LAST, 8)], 7)
+    yield "a number above the floor, but not above the writer's entry", of(9, [(WRITER, 9)], 8)
+    yield "65 entries", of(STAMP, many_entries(65))
+    yield "255 entries", of(STAMP, many_entries(255))
+    yield "a floor of -1", of(STAMP, floor=-1)
+    yield "the least floor", of(STAMP, floor=-2 ** 63)
+    yield "a floor of 2^53 - 1", of(NUMBER_MOST, floor=NUMBER_MOST)
+    yield "a floor of 2^53", of(NUMBER_MOST, floor=2 ** 53)
+    yield "a floor above 2^53, below all numbers", of(
+        2 ** 53 + 3, [(LAST, 2 ** 53 + 2)], 2 ** 53 + 1)
+    yield "a floor that is the number of an entry", of(STAMP, [(LAST, 7)], 7)
+    yield "a floor above the number of an entry", of(STAMP, [(WRITER, 9), (LAST, 7)], 8)
+    yield "an entry's number 0", of(STAMP, [(LAST, 0)])
+    yield "an entry's number -1", of(STAMP, [(LAST, -1)])
+    yield "an entry's number 2^53", of(STAMP, [(LAST, 2 ** 53)])
+    yield "an entry's number 2^53 + 1", of(STAMP, [(WRITER, 1), (LAST, 2 ** 53 + 1)])
+    yield "an entry's number 2^63 - 1", of(STAMP, [(LAST, 2 ** 63 - 1)])
+    yield "a writer twice", of(STAMP, [(LAST, 7), (LAST, 7)])
+    yield "the version's writer twice, with two numbers", of(STAMP, [(WRITER, 7), (WRITER, 8)])
+    yield "writers in another order", of(STAMP, [(LAST, 8), (WRITER, 7)])
+    yield "writers in the order of signed numbers", of(
+        STAMP, [("8" + "0" * 15, 8), (WRITER, 7)])
+    yield from version_cuts()
 
 
-def vector_plaintexts():
-    """Plaintexts whose version vector breaks one rule, with notes."""
-    def of(entries, floor=0):
-        return padded(content("n", "T", vector_of(entries, floor), b"{}"))
-
-    yield "no version", of([])
-    yield "65 versions", of(many_entries(65))
-    yield "255 versions", of(many_entries(255))
-    yield "versions of other devices alone", of([("0000000000000000", 1), ("f" * 16, 1)])
-    yield "a floor of -1", of([(DEVICE, STAMP)], -1)
-    yield "the least floor", of([(DEVICE, STAMP)], -2 ** 63)
-    yield "a floor that is the number of an entry", of([(DEVICE, 7), ("f" * 16, 8)], 7)
-    yield "a floor above the number of an entry", of([(DEVICE, 9), ("f" * 16, 7)], 8)
-    yield "a floor above 2^53", of([(DEVICE, 2 ** 53 + 2)], 2 ** 53 + 1)
-    yield "the number 0", of([(DEVICE, 1), ("f" * 16, 0)])
-    yield "the number -1", of([(DEVICE, 1), ("f" * 16, -1)])
-    yield "the number 2^53", of([(DEVICE, 2 ** 53)])
-    yield "the number 2^53 + 1 of another device", of([(DEVICE, 1), ("f" * 16, 2 ** 53 + 1)])
-    yield "the number 2^63 - 1", of([(DEVICE, 2 ** 63 - 1)])
-    yield "a device twice", of([(DEVICE, 7), (DEVICE, 7)])
-    yield "a device twice, with two numbers", of([(DEVICE, 7), (DEVICE, 8)])
-    yield "devices in another order", of([("f" * 16, 8), (DEVICE, 7)])
-    yield "devices in the order of signed numbers", of([("8" + "0" * 15, 8), (DEVICE, 7)])
-    own = vector_of([(DEVICE, STAMP)])
-    yield "a byte alone", padded(b"\1")
-    yield "a floor alone", padded(b"\1" + own[:8])
-    yield "an entry beyond the end", padded(b"\1" + own[:8] + b"\2" + own[8:] + b"\1n\1T{}")
-    yield "an entry cut off", padded(b"\1" + own[:8] + b"\1" + own[8:-1])
-    yield "an entry alone", padded(b"\1" + own[:8] + b"\1" + own[8:])
+def version_cuts():
+    """Plaintexts that end, or go on, in the place of a part before the name, with notes."""
+    head = b"\1" + bytes.fromhex(DEVICE) + version_of(WRITER, STAMP)
+    entry = bytes.fromhex(LAST) + struct.pack(">q", 1)
+    for note, length in [
+        ("a byte alone", 1), ("an author cut off", 8), ("an author alone", 9),
+        ("a writer cut off", 16), ("a writer alone", 17), ("a number cut off", 24),
+        ("a number without a floor", 25), ("a floor cut off", 32), ("a floor alone", 33),
+    ]:
+        yield note, padded(head[:length])
+    yield "no entries, and no name", padded(head + b"\0")
+    yield "an entry beyond the end", padded(head + b"\2" + entry + b"\1n\1T{}")
+    yield "an entry cut off", padded(head + b"\1" + entry[:-1])
+    yield "an entry's writer alone", padded(head + b"\1" + entry[:8])
+    yield "an entry alone", padded(head + b"\1" + entry)
+    rest = b'\1n\1T{"title":"milk","done":false}'
+    yield "no author", padded(head[:1] + head[9:] + b"\0" + rest)
+    yield "no version", padded(head[:9] + rest)
+    yield "no writer", padded(head[:9] + head[17:] + b"\0" + rest)
+    yield "no number", padded(head[:17] + head[25:] + b"\0" + rest)
+    yield "no floor", padded(head[:25] + b"\0" + rest)
+    yield "no number of entries", padded(head + rest)
+    yield "an entry that is not counted", padded(head + b"\0" + entry + rest)
 
 
 def plaintexts():
     """Plaintexts that are not those of a record named "n", with notes."""
-    own = vector_of([(DEVICE, STAMP)])
-    head = b"\1" + own[:8] + b"\1" + own[8:]
-    right = content("n", "T", own, b"{}")
+    own = version_of(WRITER, STAMP)
+    right = content("n", "T", DEVICE, own, b"{}")
+    head = right[:-len(b"\1n\1T{}")]
 
     def of(*parts):
-        """A live record with these bytes behind its vector."""
+        """A live record with these bytes behind its version."""
         return padded(b"".join([head, *parts]))
 
     yield "no bytes inside of the padding", padded(b"")
@@ -498,12 +563,12 @@ def plaintexts():
     yield "a byte after the zeros", padded(right)[:-1] + b"\1"
     yield "padded by 32 bytes more", padded(right) + bytes(32)
     yield "padded to 48 bytes", (right + b"\x80").ljust(48, b"\0")
-    long = content("n", "T", own, long_text({
-        "head": '{"text":"', "unit": "x", "count": 1_200, "tail": '"}'}).encode())
+    long = content("n", "T", DEVICE, own, long_text({
+        "head": '{"text":"', "unit": "x", "count": 1_190, "tail": '"}'}).encode())
     yield "padded to a multiple of 32 above 1,024", (long + b"\x80").ljust(1_248, b"\0")
     yield "first byte 0", padded(b"\0" + right[1:])
     yield "first byte 3", padded(b"\3" + right[1:])
-    yield from vector_plaintexts()
+    yield from version_plaintexts()
     yield "an empty name", of(b"\0", b"\1T", b"{}")
     yield "a name beyond the end", of(b"\xffn")
     yield "a name up to the end", of(b"\1n")
@@ -515,13 +580,14 @@ def plaintexts():
     yield "a name with a control character", of(b"\1\n", b"\1T", b"{}")
     yield "a name with U+0085", of(b"\2\xc2\x85", b"\1T", b"{}")
     yield "a type with a control character", of(b"\1n", b"\1\x7f", b"{}")
-    yield "another name", padded(content("m", "T", own, b"{}"))
-    yield "the name with a byte order mark", padded(content("\ufeffn", "T", own, b"{}"))
-    yield "no fields", padded(content("n", "T", own, b""))
+    yield "another name", padded(content("m", "T", DEVICE, own, b"{}"))
+    yield "the name with a byte order mark", padded(content("\ufeffn", "T", DEVICE, own, b"{}"))
+    yield "no fields", padded(content("n", "T", DEVICE, own, b""))
     yield "a deleted record with fields", padded(b"\2" + right[1:])
     for fields in (b"[]", b"null", b"{", b"{} x", b'{"a":}', b'{"a":"\xff"}', b'{"a":NaN}',
                    b'{"a":1,"a":2}', b'{"a":"\\ud800"}', b"\xef\xbb\xbf{}"):
-        yield f"fields {fields.decode(errors='replace')!a}", padded(content("n", "T", own, fields))
+        yield f"fields {fields.decode(errors='replace')!a}", padded(
+            content("n", "T", DEVICE, own, fields))
 
 
 def fault_cases():
@@ -530,15 +596,17 @@ def fault_cases():
     zone = Zone("Todos", name_secret, secret)
     device, stamp, chunks = DEVICE, STAMP, hash_number(0) + hash_number(1)
     inside = '{"done":false,"tags":[],"title":"milk"}'
-    own = vector_of([(device, stamp)])
-    name, kind, sealed = zone.seal("n", "T", False, device, stamp, chunks, own, inside.encode())
+    own = version_of(WRITER, stamp, [(WRITER, 1)])
+    name, kind, sealed = zone.seal(
+        "n", "T", False, device, device, stamp, chunks, own, inside.encode())
     outer = json.loads(sealed)
     right = {"zone": "Todos", "name": name, "type": kind, "device": device, "modifiedAt": stamp,
              "tag": 1, "chunks": [chunks[:32].hex(), chunks[32:].hex()], "fields": sealed.decode()}
 
-    def case(note, fault, vector=own, **changes):
+    def case(note, fault, author=device, version=own, **changes):
         expect = {"fault": fault} if fault else {
-            "name": "n", "type": "T", "vector": vector_text(vector), "fields": inside}
+            "name": "n", "type": "T", "author": author, "version": version_text(version),
+            "fields": inside}
         return "open", note, {
             "nameSecret": name_secret.hex(), "secret": secret.hex(), **right, **changes}, expect
 
@@ -586,14 +654,18 @@ def fault_cases():
                fields=with_seal(key=key_id(secret_number(1))))
     yield case("the tag 0 of a record that is not sealed", "notSealed", tag=0, fields="{}")
     data = associated_data("Todos", name, kind, device, stamp, chunks)
-    for note, entries, floor in VECTORS:
-        vector = vector_of(entries, floor)
-        plaintext = padded(content("n", "T", vector, inside.encode()))
-        yield case(note, None, vector, fields=zone.seal_plaintext(plaintext, data).decode())
+    for note, version in VERSIONS:
+        plaintext = padded(content("n", "T", device, version, inside.encode()))
+        yield case(note, None, version=version,
+                   fields=zone.seal_plaintext(plaintext, data).decode())
+    for author in LAST, FIRST:
+        plaintext = padded(content("n", "T", author, own, inside.encode()))
+        yield case(f"a record of the author {author}, saved by another device", None, author,
+                   fields=zone.seal_plaintext(plaintext, data).decode())
     for note, plaintext in plaintexts():
         yield case(note, "malformed", fields=zone.seal_plaintext(plaintext, data).decode())
     data = associated_data("Todos", name, "U", device, stamp, chunks)
-    fields = zone.seal_plaintext(padded(content("n", "T", own, b"{}")), data).decode()
+    fields = zone.seal_plaintext(padded(content("n", "T", DEVICE, own, b"{}")), data).decode()
     yield case("a type at the relay that is not the one inside", "malformed", type="U",
                fields=fields)
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
+import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
 import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 import { choice, count, desk as app, draft, note } from "./support/deskApp.js";
 import { openedBy, sealedDevice, sealKeys } from "./support/keylessRelay.js";
@@ -321,8 +321,8 @@ test("a change that is stamped again is another version", () => {
     return openedBy({ ...records[0], zone: app.zone, device: desk.id, tag: 1, deleted: false });
   });
   assert.notEqual(versions[1].modifiedAt, versions[0].modifiedAt);
-  assert.ok(versions[1].vector.covers(versions[0].vector));
-  assert.ok(!versions[0].vector.covers(versions[1].vector));
+  assert.ok(versions[1].version.includes(versions[0].version));
+  assert.ok(!versions[0].version.includes(versions[1].version));
 });
 
 test("another record in the place of a conflict is not taken for it", () => {
@@ -436,20 +436,20 @@ test("a device that may only read keeps a merge that has a former version's time
 });
 
 /** Makes the relay have this version, which a program with the key has sealed. */
-function forge(relay, version, vector) {
+function forge(relay, record, version) {
   const sealed = new ZoneSeal(sealKeys(1)).seal({ zone: app.zone, type: "Counter", tag: 0,
-    deleted: false, ...version, vector });
+    deleted: false, ...record, version });
   relay.put(sealed);
 }
 
-test("another content under the vector of a change is merged with it", () => {
+test("another content under the version of a change is merged with it", () => {
   const { relay, desk } = pair();
   desk.edit(count("c"));
   const batch = desk.nextBatch();
-  const { vector } = openedBy({ ...batch.records[0], zone: app.zone, device: desk.id, tag: 1,
+  const { version } = openedBy({ ...batch.records[0], zone: app.zone, device: desk.id, tag: 1,
     deleted: false });
   desk.step({ task: "setAside", id: batch.id });
-  forge(relay, { name: "c", device: desk.id, modifiedAt: desk.now, fields: { other: 1 } }, vector);
+  forge(relay, { name: "c", device: desk.id, modifiedAt: desk.now, fields: { other: 1 } }, version);
   read(relay, desk);
   assert.deepEqual(desk.fieldsOf("c"), { [desk.id]: 1, other: 1 });
 });
@@ -457,8 +457,8 @@ test("another content under the vector of a change is merged with it", () => {
 test("a change to a record that can have no further versions is told of, others go on", () => {
   const { relay, desk } = pair();
   const phone = "0000000000000002";
-  const vector = new VersionVector([{ device: phone, number: Number.MAX_SAFE_INTEGER }]);
-  forge(relay, { name: "c", device: phone, modifiedAt: desk.now, fields: {} }, vector);
+  const version = new RecordVersion({ writer: phone, number: Number.MAX_SAFE_INTEGER });
+  forge(relay, { name: "c", device: phone, modifiedAt: desk.now, fields: {} }, version);
   read(relay, desk);
   desk.edit(count("c"), note("diary", "goes on"));
   send(relay, desk);

@@ -44,7 +44,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       const store = await open();
       const { term } = await store.claim(claim("tab", 0));
       const [first, second] = [1, 2].map((number) => new VersionVector(
-        [{ device: "00000000000000aa", number }, { device: "00000000000000bb", number: 9 }]));
+        [{ writer: "00000000000000aa", number }, { writer: "00000000000000bb", number: 9 }]));
       const record = (name) => ({ zone: "Z", name, type: "T", fields: { a: 1 }, modifiedAt: 1,
         device: "00000000000000aa", tag: 3, deleted: false });
       const entry = (number, more) => ({ number, ...record(`entry ${number}`), base: null,
@@ -79,7 +79,7 @@ for (const [kind, open] of Object.entries(kinds)) {
     const store = await open();
     const { term } = await store.claim(claim("tab", 0));
     const row = { record: { zone: "Z", name: "n" }, snapshot: 0, isLost: false,
-      vector: { entries: [{ device: "short", number: 1 }], floor: 0 } };
+      vector: { entries: [{ writer: "short", number: 1 }], floor: 0 } };
     await store.write(term, [put("records", "Z\nn", row)]);
     const contents = await store.load();
     assert.throws(() => new WriteTransaction(contents), RangeError);

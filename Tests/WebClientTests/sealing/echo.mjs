@@ -5,7 +5,7 @@ import { isName } from "../../../Sources/WebClient/model/name.js";
 import { AccountKeys, KeyGeneration } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { base64url, base64urlBytes } from "../../../Sources/WebClient/sealing/base64url.js";
 import { hex } from "../../../Sources/WebClient/sealing/hex.js";
-import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
+import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
 import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 
 // Answers the requests of scripts/sealing-check, which describes them, one a line.
@@ -64,11 +64,10 @@ function partsOf(word, count) {
     hex(bytes.subarray(count * index, count * (index + 1))));
 }
 
-/** The version vector of a record that the device wrote. */
-function vectorOf(word, device) {
-  const vector = VersionVector.ofBytes(bytesOf(word));
-  check(vector !== null && vector.number(device) > vector.floor);
-  return vector;
+function versionOf(word) {
+  const version = RecordVersion.ofBytes(bytesOf(word));
+  check(version !== null);
+  return version;
 }
 
 /** The object of the fields; null if there are none, or if it is not the JSON of an object. */
@@ -113,14 +112,14 @@ const requests = {
   phrase: (secret) => new KeyGeneration(secretOf(secret)).phrase().replaceAll(" ", "-"),
   name: (nameSecret, zone, name) =>
     zoneSeal(nameSecret, base64url(new Uint8Array(32)), zone).name(nameOf(name)),
-  seal: (nameSecret, secret, zone, name, type, shown, device, modifiedAt, chunks, vector,
+  seal: (nameSecret, secret, zone, name, type, shown, device, modifiedAt, chunks, author, version,
     fields) => {
     const plainType = nameOf(type);
     const seal = zoneSeal(nameSecret, secret, zone, shownTypes(shown, plainType));
-    const record = recordOf(zone, nameOf(name), plainType, device, modifiedAt, chunks, fields);
+    const record = recordOf(zone, nameOf(name), plainType, author, modifiedAt, chunks, fields);
     check(fields === "-" || record.fields !== null);
-    record.vector = vectorOf(vector, record.device);
-    const sealed = seal.seal(record);
+    record.version = versionOf(version);
+    const sealed = seal.seal(record, deviceOf(device));
     const text = writtenJSON(sealed.fields);
     check(base64urlBytes(text).length === seal.sealedLength(record));
     return `${sealed.name} ${writtenText(sealed.type)} ${text}`;
@@ -133,7 +132,8 @@ const requests = {
       seal.open(recordOf(zone, name, plainType, device, modifiedAt, chunks, fields));
     if (fault) return `fault ${fault.kind}`;
     return ["record", writtenText(record.name), writtenText(record.type),
-      written(record.vector.bytes()), writtenJSON(record.fields)].join(" ");
+      writtenText(record.device), written(record.version.bytes()),
+      writtenJSON(record.fields)].join(" ");
   },
   chunk: (secret, zone, bytes) => {
     check(bytes !== "-");

@@ -8,6 +8,7 @@ import {
   AccountKeys, derived, KeyGeneration,
 } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { hex, hexBytes } from "../../../Sources/WebClient/sealing/hex.js";
+import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
 import { SIV } from "../../../Sources/WebClient/sealing/siv.js";
 import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
 import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
@@ -37,6 +38,9 @@ function recordOf({ zone, name, type, fields, modifiedAt, device, chunks, tag = 
     tag, deleted: fields === null, chunks,
   };
 }
+
+const versionOf = ({ writer, number, floor, made }) =>
+  new RecordVersion({ writer, number }, new VersionVector(made, floor));
 
 const checks = {
   keys(vector) {
@@ -68,12 +72,15 @@ const checks = {
     name: sealOf({ ...vector, secret: "00".repeat(32) }).name(vector.name),
   }),
   record(vector, expected) {
-    const { entries, floor } = vector.vector;
-    const record = { ...recordOf(vector), vector: new VersionVector(entries, floor) };
+    const { device, author } = vector;
+    const version = versionOf(vector.version);
+    const record = { ...recordOf({ ...vector, device: author }), version };
     const seal = sealOf(vector, vector.shown ? [vector.type] : []);
-    const sealed = seal.seal(record);
+    const sealed = seal.seal(record, device);
+    assert.equal(sealed.device, device);
     assert.equal(sealed.deleted, false);
-    assert.equal("vector" in sealed, false);
+    assert.equal("version" in sealed, false);
+    if (device === author) assert.deepEqual(seal.seal(record), sealed);
     const fields = serialize(sealed.fields);
     assert.equal(seal.sealedLength(record), fields.length);
     assert.deepEqual(seal.open(sealed), { record });
@@ -93,13 +100,14 @@ const checks = {
   open(vector) {
     const { record, fault } = sealOf(vector).open(recordOf(vector));
     if (fault) return { fault: fault.kind };
-    const { name, type, vector: { floor, entries } } = record;
-    return { name, type, vector: { floor, entries }, fields: serialize(record.fields) };
+    const { name, type, device: author, version: { id, made: { floor, entries } } } = record;
+    const version = { ...id, floor, made: entries };
+    return { name, type, author, version, fields: serialize(record.fields) };
   },
 };
 
 for (const [kind, count] of Object.entries(
-  { keys: 4, phrase: 12, wrap: 2, name: 10, record: 45, chunk: 9, open: 101 })) {
+  { keys: 4, phrase: 12, wrap: 2, name: 10, record: 61, chunk: 9, open: 144 })) {
   test(`${kind}: each case ends as the vectors say`, () => {
     const cases = vectors.filter((vector) => vector.kind === kind);
     assert.equal(cases.length, count);

@@ -6,26 +6,30 @@ import { SeededRandom } from "../support/seededRandom.js";
 
 const random = new SeededRandom(2);
 const most = Number.MAX_SAFE_INTEGER;
-const deviceOf = (number) => number.toString(16).padStart(16, "0");
-const [first, second, last] = [deviceOf(1), deviceOf(2), "f".repeat(16)];
-const entry = (device, number) => ({ device, number });
+const writerOf = (number) => number.toString(16).padStart(16, "0");
+const [first, second, last] = [writerOf(1), writerOf(2), "f".repeat(16)];
+const entry = (writer, number) => ({ writer, number });
 const many = (count, from = 1) =>
-  Array.from({ length: count }, (_, index) => entry(deviceOf(index), from + index));
+  Array.from({ length: count }, (_, index) => entry(writerOf(index), from + index));
 
-/** A vector of few devices and small numbers, so that two of them are often related. */
+/** A vector of few writers and small numbers, so that two of them are often related. */
 function randomVector() {
   const floor = random.pick([0, 0, 0, 1, 2]);
   return new VersionVector([first, second, last].filter(() => random.bool())
-    .map((device) => entry(device, floor + 1 + random.below(3))), floor);
+    .map((writer) => entry(writer, floor + 1 + random.below(3))), floor);
 }
 
-/** Cases for laws: vectors, each after the next of random edits and joins of two devices. */
+/** Returns the vector with a new version of the writer. */
+const adding = (vector, writer, time) =>
+  vector.adding({ writer, number: vector.nextNumber(time) });
+
+/** Cases for laws: vectors, each after the next of random versions and joins. */
 function randomFamily() {
   const family = [randomVector(), randomVector()];
   for (let count = random.below(4); count > 0; count -= 1) {
     const vector = random.pick(family);
     family.push(random.bool() ? vector.joined(random.pick(family))
-      : vector.adding(random.pick([first, second, last]), random.below(6)));
+      : adding(vector, random.pick([first, second, last]), random.below(6)));
   }
   return family;
 }
@@ -34,13 +38,13 @@ function equal(left, right) {
   return hex(left.bytes()) === hex(right.bytes());
 }
 
-test("devices without an entry have the number of the floor", () => {
+test("writers without an entry have the number of the floor", () => {
   const vector = new VersionVector([entry(first, 7), entry(last, 9)], 5);
-  assert.deepEqual([first, second, last].map((device) => vector.number(device)), [7, 5, 9]);
+  assert.deepEqual([first, second, last].map((writer) => vector.number(writer)), [7, 5, 9]);
   assert.equal(new VersionVector().number(first), 0);
 });
 
-test("only entries in the order of devices, with numbers above the floor, are a vector", () => {
+test("only entries in the order of writers, with numbers above the floor, are a vector", () => {
   for (const [entries, floor] of [
     [[], -1], [[], 0.5], [[], 2 ** 53], [[], NaN], [[], "0"], [[entry(first, 0)]],
     [[entry(first, 5)], 5], [[entry(first, 5), entry(second, 6)], 5], [[entry(first, 0.5)]],
@@ -85,12 +89,12 @@ test("covers is a partial order", () => {
   assert.ok(Object.values(found).every((cases) => cases > 1_000), JSON.stringify(found));
 });
 
-test("covers compares the number of every device", () => {
+test("covers compares the number of every writer", () => {
   for (let count = 0; count < 5_000; count += 1) {
     const [a, b] = [randomVector(), randomVector()];
-    // The fourth device has no entry in any vector.
-    const isGreater = [first, second, last, deviceOf(3)]
-      .every((device) => a.number(device) >= b.number(device));
+    // The fourth writer has no entry in any vector.
+    const isGreater = [first, second, last, writerOf(3)]
+      .every((writer) => a.number(writer) >= b.number(writer));
     assert.equal(a.covers(b), isGreater);
   }
 });
@@ -113,57 +117,72 @@ test("joined is the least vector that covers both, if no entry was dropped", () 
   assert.ok(bounds > 500, `${bounds} bounds`);
 });
 
-test("adding makes a version that covers those before and is covered by none of them", () => {
+test("the next number is not before the time, and after all that are included", () => {
   for (let count = 0; count < 5_000; count += 1) {
     const before = random.bool() ? randomVector()
       : new VersionVector(many(64, 2 + random.below(100)), random.below(2));
-    const device = random.pick([first, second, last, deviceOf(100)]);
+    const writer = random.pick([first, second, last, writerOf(100)]);
     const time = random.pick([-5, 0, random.below(200)]);
-    const after = before.adding(device, time);
+    const number = before.nextNumber(time);
+    const included = [before.floor, ...before.entries.map((it) => it.number)];
+    assert.equal(number, Math.max(time, 1 + Math.max(...included)));
+    const after = before.adding(entry(writer, number));
     assert.ok(after.covers(before) && !before.covers(after));
-    assert.ok(after.number(device) >= time && after.number(device) > after.floor);
-    assert.ok(after.entries.every((it) => it.device === device
-      || it.number < after.number(device)));
+    assert.equal(after.number(writer), number);
+    assert.ok(after.number(writer) > after.floor);
   }
 });
 
-test("two devices that edit the same version make versions of which none covers the other", () => {
+test("a version is added with any number, and one that is included changes nothing", () => {
+  for (let count = 0; count < 5_000; count += 1) {
+    const before = randomVector();
+    const id = entry(random.pick([first, second, last, writerOf(3)]), 1 + random.below(6));
+    const after = before.adding(id);
+    assert.ok(after.covers(before) && after.number(id.writer) >= id.number);
+    assert.equal(equal(after, before), before.number(id.writer) >= id.number);
+  }
+});
+
+test("two writers that edit the same version make versions of which none covers the other", () => {
   const before = new VersionVector([entry(first, 7), entry(second, 9)]);
-  const [left, right] = [before.adding(first, 3), before.adding(second, 20)];
+  const [left, right] = [adding(before, first, 3), adding(before, second, 20)];
   assert.deepEqual(left.entries, [entry(first, 10), entry(second, 9)]);
   assert.deepEqual(right.entries, [entry(first, 7), entry(second, 20)]);
   assert.ok(!left.covers(right) && !right.covers(left));
-  assert.ok(left.joined(right).adding(first, 0).covers(right));
+  assert.ok(adding(left.joined(right), first, 0).covers(right));
 });
 
-test("the device with the smallest number loses its entry to the 65th", () => {
+test("the writer with the smallest number loses its entry to the 65th", () => {
   const full = new VersionVector(many(64, 10));
-  const added = full.adding(last, 0);
+  const added = adding(full, last, 0);
   assert.equal(added.floor, 10);
   assert.deepEqual(added.entries, [...many(64, 10).slice(1), entry(last, 74)]);
   assert.ok(added.covers(full));
-  const unseen = new VersionVector([entry(deviceOf(200), 10)]);
+  const unseen = new VersionVector([entry(writerOf(200), 10)]);
   assert.ok(!full.covers(unseen) && added.covers(unseen));
 });
 
 test("entries of the number at which the floor ends are dropped together", () => {
-  const equals = Array.from({ length: 63 }, (_, index) => entry(deviceOf(index), 5));
+  const equals = Array.from({ length: 63 }, (_, index) => entry(writerOf(index), 5));
   const joined = new VersionVector(equals)
-    .joined(new VersionVector([entry(deviceOf(70), 6), entry(deviceOf(71), 7)]));
+    .joined(new VersionVector([entry(writerOf(70), 6), entry(writerOf(71), 7)]));
   assert.equal(joined.floor, 5);
-  assert.deepEqual(joined.entries, [entry(deviceOf(70), 6), entry(deviceOf(71), 7)]);
+  assert.deepEqual(joined.entries, [entry(writerOf(70), 6), entry(writerOf(71), 7)]);
 });
 
-test("there is no version after the greatest number that JavaScript has", () => {
-  assert.equal(new VersionVector([entry(first, most)]).adding(second, 0), null);
-  assert.equal(new VersionVector().adding(second, most + 1), null);
-  const vector = new VersionVector().adding(second, most - 1);
-  assert.deepEqual(vector.adding(first, 0).entries, [entry(first, most), entry(second, most - 1)]);
-  assert.throws(() => vector.adding(second, NaN), RangeError);
-  assert.throws(() => vector.adding("x", 1), RangeError);
+test("there is no number after the greatest that JavaScript has", () => {
+  assert.equal(new VersionVector([entry(first, most)]).nextNumber(0), null);
+  assert.equal(new VersionVector([], most).nextNumber(0), null);
+  assert.equal(new VersionVector().nextNumber(most + 1), null);
+  assert.equal(new VersionVector().nextNumber(most), most);
+  const vector = new VersionVector([entry(second, most - 1)]);
+  assert.equal(vector.nextNumber(0), most);
+  for (const id of [entry(first, 0), entry(first, most + 1), entry(first, NaN), entry("x", 1)]) {
+    assert.throws(() => vector.adding(id), RangeError);
+  }
 });
 
-test("the bytes are the floor, then each device with its number", () => {
+test("the bytes are the floor, then each writer with its number", () => {
   const vector = new VersionVector([entry("0123456789abcdef", 2 ** 32 + 1), entry(last, most)],
     258);
   assert.equal(hex(vector.bytes()), "0000000000000102" + "0123456789abcdef0000000100000001"

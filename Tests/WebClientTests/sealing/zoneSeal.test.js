@@ -9,6 +9,7 @@ import {
   decodeContent, encodeContent, paddedLength,
 } from "../../../Sources/WebClient/sealing/recordContent.js";
 import { hex } from "../../../Sources/WebClient/sealing/hex.js";
+import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
 import { sha256 } from "../../../Sources/WebClient/sealing/sha256.js";
 import { SIV } from "../../../Sources/WebClient/sealing/siv.js";
 import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
@@ -26,12 +27,14 @@ const todos = sealOf();
 
 const own = "00a1b2c3d4e5f607";
 const other = "ffffffffffffffff";
-const alone = new VersionVector().adding(own, 1_790_000_000_000);
+const writer = "5eed0123456789ab";
+const alone = new RecordVersion({ writer, number: 1_790_000_000_000 });
+const later = new RecordVersion({ writer: other, number: 1_790_000_000_001 }, alone.vector);
 
 const milk = Object.freeze({
   zone: "Todos", name: "milk", type: "Todo", fields: { done: false, title: "milk" },
   modifiedAt: 1_790_000_000_000, device: own, tag: 7, deleted: false,
-  chunks: ["ab".repeat(32), "cd".repeat(32)], vector: alone,
+  chunks: ["ab".repeat(32), "cd".repeat(32)], version: alone,
 });
 
 function faultOf(seal, record) {
@@ -57,8 +60,8 @@ function withPlaintext(record, plaintext) {
   return { ...record, fields: { key: id, sealed: base64url(siv.seal(plaintext, data)) } };
 }
 
-const plaintextOf = ({ name, type, fields, vector }) =>
-  encodeContent({ name, type, vector, fields: fields && utf8.encode(serialize(fields)) });
+const plaintextOf = ({ name, type, device: author, fields, version }) => encodeContent(
+  { name, type, author, version, fields: fields && utf8.encode(serialize(fields)) });
 
 test("a record is sealed, and opens as it was; the relay sees no name, type or field", () => {
   const sealed = todos.seal(milk);
@@ -90,22 +93,37 @@ test("a deleted record looks like a live one, and opens as deleted", () => {
   assert.deepEqual(todos.open(sealed), { record: deleted });
 });
 
-test("the version vector is sealed; versions that the relay adds do not count", () => {
-  const vector = new VersionVector([{ device: other, number: 12 }], 5).adding(own, 9);
-  const sealed = todos.seal({ ...milk, vector, includes: ["0123456789abcdef"] });
-  assert.equal("vector" in sealed || "includes" in sealed, false);
-  assert.deepEqual(todos.open(sealed).record.vector, vector);
-  const added = { ...sealed, includes: ["1111111111111111"], vector: vector.adding(other, 99) };
-  assert.deepEqual(todos.open(added), { record: { ...milk, vector } });
+test("the version is sealed; versions that the relay adds do not count", () => {
+  const made = new VersionVector([{ writer: other, number: 12 }], 5);
+  const version = new RecordVersion({ writer, number: 9 }, made);
+  const sealed = todos.seal({ ...milk, version, includes: ["0123456789abcdef"] });
+  assert.equal("version" in sealed || "includes" in sealed, false);
+  assert.deepEqual(todos.open(sealed).record.version, version);
+  const added = { ...sealed, includes: ["1111111111111111"], version: later };
+  assert.deepEqual(todos.open(added), { record: { ...milk, version } });
 });
 
-test("a version whose vector has no entry for its device is malformed", () => {
+test("another device saves the same version again: its author and content stay", () => {
+  const [sealed, again] = [own, other].map((saver) => todos.seal(milk, saver));
+  assert.deepEqual([sealed.device, again.device], [own, other]);
+  assert.notDeepEqual(again.fields, sealed.fields);
+  assert.deepEqual(todos.open(again), { record: milk });
+  assert.equal(faultOf(todos, { ...again, device: own }), "altered");
+  assert.equal(faultOf(todos, { ...sealed, device: other }), "altered");
+  const theirs = todos.open(withPlaintext(sealed, plaintextOf({ ...milk, device: other }))).record;
+  assert.equal(theirs.device, other);
+});
+
+test("a version whose number is not after its writer's is malformed", () => {
   const sealed = todos.seal(milk);
-  for (const vector of [
-    new VersionVector(), new VersionVector([{ device: other, number: 12 }], 11),
-  ]) {
-    assert.equal(faultOf(todos, withPlaintext(sealed, plaintextOf({ ...milk, vector }))),
-      "malformed");
+  const version = new RecordVersion({ writer, number: 9 },
+    new VersionVector([{ writer, number: 8 }], 7));
+  const right = plaintextOf({ ...milk, version });
+  const numberEnd = 24;
+  assert.deepEqual(todos.open(withPlaintext(sealed, right)), { record: { ...milk, version } });
+  for (const number of [0, 7, 8]) {
+    const plaintext = right.map((byte, at) => (at === numberEnd ? number : byte));
+    assert.equal(faultOf(todos, withPlaintext(sealed, plaintext)), "malformed");
   }
 });
 
@@ -253,7 +271,7 @@ test("a content that is not that of the record is malformed, even with the right
 
 test("any bytes, sealed with the right key, end as a record or as malformed", () => {
   const sealed = todos.seal(milk);
-  const right = plaintextOf({ ...milk, vector: alone.adding(other, 1) });
+  const right = plaintextOf({ ...milk, version: later });
   let opened = 0;
   for (let count = 0; count < 2_000; count += 1) {
     const plaintext = random.bool() ? randomBytes(1 + random.below(100)) : right.slice();
@@ -282,16 +300,16 @@ test("lengths are padded in steps of 32, then so that they waste at most an eigh
 test("contents of every size around the steps have one form", () => {
   for (let count = 0; count < 2_300; count += 1) {
     const fields = utf8.encode("x".repeat(count));
-    const content = { name: "n", type: "T", vector: alone, fields };
+    const content = { name: "n", type: "T", author: own, version: alone, fields };
     const bytes = encodeContent(content);
-    assert.equal(bytes.length, paddedLength(31 + count));
+    assert.equal(bytes.length, paddedLength(39 + count));
     assert.deepEqual(decodeContent(bytes), content);
   }
 });
 
 test("the length of a sealed record is known before it is sealed", () => {
   for (const record of [
-    milk, { ...milk, fields: null }, { ...milk, vector: alone.adding(other, 1) },
+    milk, { ...milk, fields: null }, { ...milk, version: later },
     { ...milk, name: "Grüße \u{1f600}", fields: { text: "☃".repeat(5_000) } },
     { ...milk, fields: { text: "x".repeat(770_000) } },
   ]) {
@@ -311,16 +329,12 @@ test("a record that cannot be sealed is refused at once", () => {
   for (const change of [
     { zone: "Habits" }, { name: "" }, { name: "a\n" }, { name: "n".repeat(256) }, { type: "" },
     { modifiedAt: 0.5 }, { chunks: ["ab"] }, { fields: { a: undefined } },
+    { version: undefined }, { version: null }, { version: alone.vector }, { version: { ...alone } },
+    { device: undefined }, { device: "" }, { device: own.toUpperCase() }, { device: `${own}0` },
   ]) {
     assert.throws(() => todos.seal({ ...milk, ...change }), TypeError, Object.keys(change)[0]);
   }
-  for (const change of [
-    { vector: undefined }, { vector: null }, { vector: new VersionVector() }, { device: other },
-    { vector: new VersionVector().adding(other, 1) }, { vector: { ...alone } },
-    { device: "x".repeat(70_000) },
-  ]) {
-    assert.throws(() => todos.seal({ ...milk, ...change }), RangeError, Object.keys(change)[0]);
-  }
+  assert.throws(() => todos.seal(milk, "x".repeat(70_000)), TypeError);
   const [{ id }] = account.generations;
   assert.throws(() => new ZoneSeal({ zone: "Todos", nameKey: randomBytes(32), generations: [] }),
     RangeError);

@@ -28,7 +28,7 @@ export const lineageOn = (vector) => ({ base: vector, made: vector, number: null
 /** Returns the vector of the change itself; null before it has a number. */
 export function versionOf(lineage, device) {
   if (!lineage || lineage.number === null) return null;
-  return lineage.made.joined(new VersionVector([{ device, number: lineage.number }]));
+  return lineage.made.adding({ writer: device, number: lineage.number });
 }
 
 /** Returns the lineage of a change that was made on this one, and replaces it. */
@@ -47,10 +47,10 @@ export function resolvedLineage(lineage) {
 
 /** Returns the lineage with the number of the change as a version, which is made at `time`; null if
  * no number is left for it. */
-export function numberedLineage(lineage, device, time) {
+export function numberedLineage(lineage, time) {
   if (lineage.number !== null) return lineage;
-  const version = lineage.made.adding(device, time);
-  return version && { ...lineage, number: version.number(device) };
+  const number = lineage.made.nextNumber(time);
+  return number === null ? null : { ...lineage, number };
 }
 
 /** Returns the lineage of a new change to the record as it is held; undefined in a zone that is not
@@ -100,6 +100,6 @@ export function restoredVersions(stored) {
 }
 
 const storedVector = ({ entries, floor }) =>
-  ({ entries: entries.map(({ device, number }) => ({ device, number })), floor });
+  ({ entries: entries.map(({ writer, number }) => ({ writer, number })), floor });
 
 const vectorOf = ({ entries, floor }) => new VersionVector(entries, floor);

@@ -1,7 +1,8 @@
 import { byteCount } from "../../json/utf8.js";
+import { RecordVersion } from "../../sealing/recordVersion.js";
 import { limits } from "../limits.js";
 import { fingerprint, isFingerprint, keyOf, standsForLost } from "../record.js";
-import { lineageOn, noVector, numberedLineage, versionOf } from "./lineage.js";
+import { lineageOn, noVector, numberedLineage } from "./lineage.js";
 import { heldBackTest, isGrouped, parked, recordOf } from "./outbox.js";
 import { restampAll } from "./stamps.js";
 
@@ -55,8 +56,7 @@ function chooseNumbered(state, offer) {
  * numbers left. */
 function withNumber(state, entry) {
   if (!state.sealing.isSealed(entry.zone)) return entry;
-  const lineage = numberedLineage(
-    entry.lineage ?? lineageOn(noVector), state.device, entry.modifiedAt);
+  const lineage = numberedLineage(entry.lineage ?? lineageOn(noVector), entry.modifiedAt);
   return lineage && { ...entry, lineage };
 }
 
@@ -129,8 +129,9 @@ function requestOf(state, id, entries) {
 
 /** Returns the mutation with the sealed record. The same change has the same seal each time. */
 function sealedMutationOf({ device }, seal, entry) {
-  const vector = versionOf(entry.lineage, device) ?? noVector;
-  const sealed = seal.seal({ ...recordOf(entry, device, 0), vector });
+  const { made, number } = entry.lineage;
+  const version = new RecordVersion({ writer: device, number }, made);
+  const sealed = seal.seal({ ...recordOf(entry, device, 0), version });
   // The relay sees no deletion, and is told nothing of versions that it has lost.
   return mutationOf({ ...entry, ...sealed, base: { tag: entry.base?.tag ?? 0 }, includes: [] });
 }

@@ -1,6 +1,7 @@
 import { equal, isObject } from "../../json/jsonValue.js";
 import { isName } from "../../model/name.js";
 import { base64url, base64urlBytes } from "../../sealing/base64url.js";
+import { RecordVersion } from "../../sealing/recordVersion.js";
 import { vectorEntriesMax, VersionVector } from "../../sealing/versionVector.js";
 import { ZoneSeal } from "../../sealing/zoneSeal.js";
 import { sizeOf } from "../fields.js";
@@ -112,7 +113,7 @@ export class SealedZones {
   /** Returns the bytes of the fields that the relay would store, at most. */
   relaySize({ zone, name, type, fields }) {
     const seal = this.#seals.get(zone);
-    return seal ? seal.sealedLength({ name, type, fields, vector: fullVector }) : sizeOf(fields);
+    return seal ? seal.sealedLength({ name, type, fields, version: fullVersion }) : sizeOf(fields);
   }
 
   // what cannot be read
@@ -186,9 +187,10 @@ export class SealedZones {
   }
 }
 
-/** Vector of the greatest length: a change's own is known only when it is sent. */
-const fullVector = new VersionVector(Array.from({ length: vectorEntriesMax }, (_, index) =>
-  ({ device: index.toString(16).padStart(16, "0"), number: 1 })));
+/** Version of the greatest length: a change's own is known only when it is sent. */
+const fullVersion = new RecordVersion({ writer: "f".repeat(16), number: 1 },
+  new VersionVector(Array.from({ length: vectorEntriesMax }, (_, index) =>
+    ({ writer: index.toString(16).padStart(16, "0"), number: 1 }))));
 
 const sorted = (faults) => [...faults].sort(([one], [other]) => (one < other ? -1 : 1));
 

@@ -98,7 +98,7 @@ function storeUnreadable({ sealing, transaction }) {
 function opened(seal, record) {
   const { record: found, fault } = seal.open(record);
   if (fault) return { fault };
-  const { vector, ...rest } = found;
+  const { version: { vector }, ...rest } = found;
   return { arrived: { zone: rest.zone, name: rest.name, tag: rest.tag, record: rest, vector } };
 }
 
