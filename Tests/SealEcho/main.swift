@@ -10,16 +10,16 @@ import LockstepSealing
 //   words SECRET                     its check words, with hyphens
 //   phrase SECRET                    its phrase, with hyphens
 //   name NAMESECRET ZONE NAME        the record's name at the relay
-//   seal NAMESECRET SECRET ZONE NAME TYPE SHOWN DEVICE TIME CHUNKS VECTOR FIELDS
+//   seal NAMESECRET SECRET ZONE NAME TYPE SHOWN DEVICE TIME CHUNKS AUTHOR VERSION FIELDS
 //                                    name, type and fields at the relay
 //   open NAMESECRET SECRET ZONE NAME TYPE SHOWN DEVICE TIME CHUNKS FIELDS
-//                                    record NAME TYPE VECTOR FIELDS, or fault KIND
+//                                    record NAME TYPE AUTHOR VERSION FIELDS, or fault KIND
 //   chunk SECRET ZONE BYTES          the sealed chunk
 //   openchunk SECRET ZONE BYTES      the chunk, or fault altered
 //
-// VECTOR are the bytes of a version vector (`VersionVector.bytes`). SHOWN is `shown` if the relay
-// sees the record's type, else `hidden`. An answer is one line as well: `error` if the request is
-// not valid.
+// DEVICE saves what AUTHOR has made. VERSION are the bytes of a record version
+// (`RecordVersion.bytes`). SHOWN is `shown` if the relay sees the record's type, else `hidden`. An
+// answer is one line as well: `error` if the request is not valid.
 
 func decoded(_ word: Substring) -> [UInt8]? { word == "-" ? [] : Base64.decodeURL(word) }
 
@@ -32,6 +32,8 @@ func text(_ word: Substring) -> String? {
 }
 
 func readName(_ word: Substring) -> Name? { text(word).flatMap { Name($0) } }
+
+func readDevice(_ word: Substring) -> DeviceID? { text(word).flatMap { DeviceID(text: $0) } }
 
 func generation(_ word: Substring) -> KeyGeneration? {
   decoded(word).flatMap { KeyGeneration(secret: $0) }
@@ -58,11 +60,10 @@ func zoneSeal(_ words: [Substring], shown: Substring, type: Name) -> ZoneSeal? {
 
 /// Returns the record of a request's words from the fourth on.
 func record(
-  _ words: [Substring], named name: Name?, fields: Substring
+  _ words: [Substring], named name: Name?, device: DeviceID?, fields: Substring
 ) -> Record? {
-  guard let zone = readName(words[2]), let name, let type = readName(words[4]),
-    let device = text(words[6]).flatMap({ DeviceID(text: $0) }), let time = Int64(words[7]),
-    let chunks = chunks(words[8]), let fields = decoded(fields)
+  guard let zone = readName(words[2]), let name, let type = readName(words[4]), let device,
+    let time = Int64(words[7]), let chunks = chunks(words[8]), let fields = decoded(fields)
   else { return nil }
   return Record(
     zone: zone, name: name, type: type, fields: fields.isEmpty ? nil : fields, modifiedAt: time,
@@ -70,25 +71,27 @@ func record(
 }
 
 func sealRecord(_ words: [Substring]) -> String? {
-  guard words.count == 11, let type = readName(words[4]),
-    let vector = decoded(words[9]).flatMap({ VersionVector(bytes: $0) }),
+  guard words.count == 12, let type = readName(words[4]), let saver = readDevice(words[6]),
+    let version = decoded(words[10]).flatMap({ RecordVersion(bytes: $0[...]) }),
     let seal = zoneSeal(words, shown: words[5], type: type),
-    let record = record(words, named: readName(words[3]), fields: words[10]),
-    vector[record.device] > vector.floor
+    let record = record(
+      words, named: readName(words[3]), device: readDevice(words[9]), fields: words[11])
   else { return nil }
-  let sealed = seal.sealed(record, vector: vector)
+  let sealed = seal.sealed(record, version: version, savedBy: saver)
   return "\(sealed.name.text) \(encoded(sealed.type)) \(encoded(sealed.fields ?? []))"
 }
 
 func openRecord(_ words: [Substring]) -> String? {
   guard words.count == 10, let type = readName(words[4]),
     let seal = zoneSeal(words, shown: words[5], type: type),
-    let record = record(words, named: Name(String(words[3])), fields: words[9])
+    let record = record(
+      words, named: Name(String(words[3])), device: readDevice(words[6]), fields: words[9])
   else { return nil }
   do throws(SealFault) {
     let opened = try seal.opened(record)
-    return "record \(encoded(opened.record.name)) \(encoded(opened.record.type)) "
-      + "\(encoded(opened.vector.bytes)) \(encoded(opened.record.fields ?? []))"
+    let author = encoded(Array(opened.record.device.text.utf8))
+    return "record \(encoded(opened.record.name)) \(encoded(opened.record.type)) \(author) "
+      + "\(encoded(opened.version.bytes)) \(encoded(opened.record.fields ?? []))"
   } catch {
     return "fault \(error.kind)"
   }

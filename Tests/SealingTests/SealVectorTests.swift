@@ -37,13 +37,17 @@ struct SealVectorTests {
   }
 
   @Test func recordsAreSealedAlikeAndOpen() throws {
-    for vector in try vectors("record", count: 45) {
-      let record = try record(vector, fields: try text(vector["fields"]))
+    for vector in try vectors("record", count: 61) {
+      let record = try record(
+        vector, by: vector["author"], fields: try text(vector["fields"]))
+      let saver = try device(vector["device"])
       let shown: Set<Name> = vector["shown"]?.bool == true ? [record.type] : []
       let seal = ZoneSeal(
         try keys(vector).keys(of: record.zone), shownTypes: shown)
       let version = try vector.version("case")
-      var sealed = seal.sealed(record, vector: version)
+      var sealed = seal.sealed(record, version: version, savedBy: saver)
+      #expect(sealed.device == saver)
+      if saver == record.device { #expect(seal.sealed(record, version: version) == sealed) }
       sealed.tag = 1
       let fields = try #require(sealed.fields)
       #expect(sealed.name.text == vector.expect("name"), "\(vector.note)")
@@ -57,13 +61,15 @@ struct SealVectorTests {
       }
       let opened = try seal.opened(sealed)
       #expect(opened.record.fields == record.fields)
-      #expect(opened.vector == version)
+      #expect(opened.record.device == record.device)
+      #expect(opened.version == version)
     }
   }
 
   @Test func whatOpensAndWhatDoesNotIsTheSame() throws {
-    for vector in try vectors("open", count: 101) {
-      let record = try record(vector, fields: vector["fields"]?.string)
+    for vector in try vectors("open", count: 144) {
+      let record = try record(
+        vector, by: vector["device"], fields: vector["fields"]?.string)
       let seal = ZoneSeal(try keys(vector).keys(of: record.zone))
       do throws(SealFault) {
         let opened = try seal.opened(record)
@@ -71,7 +77,8 @@ struct SealVectorTests {
         #expect(opened.record.name.text == vector.expect("name"), "\(vector.note)")
         #expect(opened.record.type.text == vector.expect("type"), "\(vector.note)")
         let expected = try? vector.version("expect")
-        #expect(opened.vector == expected, "\(vector.note)")
+        #expect(opened.version == expected, "\(vector.note)")
+        #expect(opened.record.device.text == vector.expect("author"), "\(vector.note)")
         let fields = opened.record.fields.map { String(decoding: $0, as: UTF8.self) }
         #expect(fields == vector.expect("fields"), "\(vector.note)")
       } catch {
@@ -124,15 +131,19 @@ struct SealVectorTests {
 
     func expect(_ member: String) -> String? { value["expect"]?[member]?.string }
 
-    func version(_ member: String) throws -> VersionVector {
-      let vector = try #require(value[member]?["vector"])
-      let entries = try #require(vector["entries"]?.array).map { entry in
-        VersionVector.Entry(
-          device: try #require(entry["device"]?.string.flatMap { DeviceID(text: $0) }),
-          number: try #require(entry["number"]?.int64))
-      }
-      let floor = try #require(vector["floor"]?.int64)
-      return try #require(VersionVector(entries: entries, floor: floor))
+    func version(_ member: String) throws -> RecordVersion {
+      let version = try #require(value[member]?["version"])
+      let made = try #require(version["made"]?.array).map { try id($0) }
+      let floor = try #require(version["floor"]?.int64)
+      let vector = try #require(VersionVector(entries: made, floor: floor))
+      let id = try id(version)
+      return try #require(RecordVersion(id, madeOn: vector))
+    }
+
+    private func id(_ value: JSONValue) throws -> VersionID {
+      VersionID(
+        writer: try #require(value["writer"]?.string.flatMap { WriterID(text: $0) }),
+        number: try #require(value["number"]?.int64))
     }
   }
 
@@ -153,7 +164,9 @@ struct SealVectorTests {
       AccountKeys(nameSecret: try bytes(vector["nameSecret"]), generations: [generation]))
   }
 
-  private func record(_ vector: Vector, fields: String?) throws -> Record {
+  private func record(
+    _ vector: Vector, by author: JSONValue?, fields: String?
+  ) throws -> Record {
     let chunks = try #require(vector["chunks"]?.array).compactMap {
       $0.string.flatMap { ChunkHash(text: $0) }
     }
@@ -161,7 +174,7 @@ struct SealVectorTests {
       zone: try name(vector["zone"]), name: try name(vector["name"]),
       type: try name(vector["type"]), fields: fields.map { Array($0.utf8) },
       modifiedAt: try #require(vector["modifiedAt"]?.int64),
-      device: try #require(vector["device"]?.string.flatMap { DeviceID(text: $0) }),
+      device: try device(author),
       tag: vector["tag"]?.int64 ?? 0, chunks: chunks)
   }
 
@@ -178,6 +191,10 @@ struct SealVectorTests {
 
   private func name(_ value: JSONValue?) throws -> Name {
     try #require(value?.string.flatMap { Name($0) })
+  }
+
+  private func device(_ value: JSONValue?) throws -> DeviceID {
+    try #require(value?.string.flatMap { DeviceID(text: $0) })
   }
 
   private func bytes(_ value: JSONValue?) throws -> [UInt8] {
