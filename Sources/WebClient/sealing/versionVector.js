@@ -2,7 +2,6 @@ import { hex, hexBytes, is64Bits } from "./hex.js";
 
 /** Entries of a vector at most. */
 export const vectorEntriesMax = 64;
-const numberMax = Number.MAX_SAFE_INTEGER;
 const numberBytes = 8;
 const entryBytes = 16;
 
@@ -28,17 +27,15 @@ export const readNumber = (view, place) =>
 /**
  * Identity of one version of a record. `writer`: 64 random bits, which a replica draws for its
  * versions, as 16 lowercase hexadecimal digits; not the device's id, which the relay assigns.
- * `number`: 1 to 2^53 - 1.
+ * `number`: 1 to 2^53 - 1; greater than that of every version that its writer made before, and than
+ * those that it was made on.
  *
  * @typedef {{writer: string, number: number}} VersionID
  */
 
 /**
  * Set of versions of a record: for each writer of the record, its versions up to a number. It does
- * not change.
- *
- * The number of a version is its time, or one more than the greatest number that it includes, if
- * that is later. Numbers are at most 2^53 - 1, although 64 bits hold them in a sealed record:
+ * not change. Numbers are at most 2^53 - 1, although 64 bits hold them in a sealed record:
  * JavaScript has no exact numbers above, and all devices must refuse the same records.
  */
 export class VersionVector {
@@ -93,16 +90,14 @@ export class VersionVector {
   }
 
   /**
-   * Returns the number of a version that is made on those that this vector includes; null if there
-   * is none left.
+   * True if an entry includes the version, and not the floor alone, which is a guess.
    *
-   * @param {number} time milliseconds
-   * @returns {number | null}
+   * @param {VersionID} id
    */
-  nextNumber(time) {
-    const number = Math.max(time, Math.max(this.floor, ...this.#numbers.values()) + 1);
-    return number <= numberMax ? number : null;
-  }
+  names({ writer, number }) { return this.number(writer) >= Math.max(number, this.floor + 1); }
+
+  /** Greatest number of all versions that are included. */
+  get greatest() { return Math.max(this.floor, ...this.#numbers.values()); }
 
   /**
    * Returns the vector that also includes this version.

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { IndexedStore, openStore } from "../../../Sources/WebClient/client/store/indexedStore.js";
 import { WriteTransaction } from "../../../Sources/WebClient/client/replica/writeTransaction.js";
 import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore.js";
+import { base64url } from "../../../Sources/WebClient/sealing/base64url.js";
+import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
 import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
 import { FakeIndexedDB } from "./support/fakeIndexedDB.js";
 
@@ -39,47 +41,49 @@ for (const [kind, open] of Object.entries(kinds)) {
     assert.deepEqual(await store.value("v"), { list: [1] });
   });
 
-  test(`${kind}: the vectors of sealed versions are there again, and of others there are none`,
+  test(`${kind}: versions of sealed zones are there again, and of others there are none`,
     async () => {
       const store = await open();
       const { term } = await store.claim(claim("tab", 0));
-      const [first, second] = [1, 2].map((number) => new VersionVector(
-        [{ writer: "00000000000000aa", number }, { writer: "00000000000000bb", number: 9 }]));
+      const writer = "00000000000000aa";
+      const made = new VersionVector(
+        [{ writer, number: 1 }, { writer: "f".repeat(16), number: 9 }]);
+      const version = new RecordVersion({ writer, number: 2 }, made);
       const record = (name) => ({ zone: "Z", name, type: "T", fields: { a: 1 }, modifiedAt: 1,
         device: "00000000000000aa", tag: 3, deleted: false });
       const entry = (number, more) => ({ number, ...record(`entry ${number}`), base: null,
         isStampTrusted: true, state: { kind: "waiting" }, ...more });
       const before = new WriteTransaction({ records: [], outbox: [], values: [] });
-      before.put(record("sealed"), 0, [], second);
+      before.put(record("sealed"), 0, [], version);
       before.put(record("plain"));
-      const frozen = { base: first, made: second, number: 7, asked: null };
-      const asking = { base: first, made: second, number: null, asked: first };
-      for (const made of [entry(1, { lineage: frozen }), entry(2, { lineage: asking }), entry(3)]) {
-        before.putEntry(made);
-      }
+      const lineages = [
+        { base: version, made: version.vector, id: { writer, number: 2 ** 53 - 1 }, asked: null },
+        { base: null, made: new VersionVector(), id: null, asked: version },
+        { base: version, made, id: version.id, asked: null },
+      ];
+      const entries = [...lineages.map((lineage, at) => entry(1 + at, { lineage })), entry(4)];
+      for (const it of entries) before.putEntry(it);
       await store.write(term, before.finish().writes);
       const { records, outbox } = await store.load();
       assert.deepEqual(structuredClone({ records, outbox }), { records, outbox }, "plain objects");
       const after = new WriteTransaction({ records, outbox, values: [] });
-      assert.deepEqual(after.vector("Z\nsealed"), second);
-      assert.equal(after.vector("Z\nsealed").number("00000000000000bb"), 9);
-      assert.deepEqual([after.vector("Z\nplain"), after.vector("Z\nnone")], [null, null]);
-      assert.deepEqual(after.outbox.entry(1).lineage, frozen);
-      assert.deepEqual(after.outbox.entry(2).lineage, asking);
-      assert.ok(after.outbox.entry(2).lineage.asked instanceof VersionVector);
-      assert.equal(Object.hasOwn(after.outbox.entry(3), "lineage"), false);
-      // A local change has no vector until the relay has it.
+      assert.deepEqual(after.version("Z\nsealed"), version);
+      assert.ok(after.version("Z\nsealed").isSame(version));
+      assert.deepEqual([after.version("Z\nplain"), after.version("Z\nnone")], [null, null]);
+      assert.deepEqual(entries.map(({ number }) => after.outbox.entry(number)), entries);
+      assert.equal(Object.hasOwn(after.outbox.entry(4), "lineage"), false);
+      // A local change is no version until the relay has it.
       after.put({ ...record("sealed"), fields: { a: 2 } });
       await store.write(term, after.finish().writes);
       const rows = (await store.load()).records;
-      assert.deepEqual(rows.map((row) => Object.hasOwn(row, "vector")), [false, false]);
+      assert.deepEqual(rows.map((row) => Object.hasOwn(row, "version")), [false, false]);
     });
 
-  test(`${kind}: a vector that is none is not taken for one`, async () => {
+  test(`${kind}: what is no version is not taken for one`, async () => {
     const store = await open();
     const { term } = await store.claim(claim("tab", 0));
     const row = { record: { zone: "Z", name: "n" }, snapshot: 0, isLost: false,
-      vector: { entries: [{ writer: "short", number: 1 }], floor: 0 } };
+      version: base64url(new Uint8Array(24)) };
     await store.write(term, [put("records", "Z\nn", row)]);
     const contents = await store.load();
     assert.throws(() => new WriteTransaction(contents), RangeError);

@@ -21,7 +21,7 @@ function randomVector() {
 
 /** Returns the vector with a new version of the writer. */
 const adding = (vector, writer, time) =>
-  vector.adding({ writer, number: vector.nextNumber(time) });
+  vector.adding({ writer, number: Math.max(time, vector.greatest + 1) });
 
 /** Cases for laws: vectors, each after the next of random versions and joins. */
 function randomFamily() {
@@ -117,19 +117,28 @@ test("joined is the least vector that covers both, if no entry was dropped", () 
   assert.ok(bounds > 500, `${bounds} bounds`);
 });
 
-test("the next number is not before the time, and after all that are included", () => {
+test("a version with a number after the greatest is in the vector, also of 65 writers", () => {
   for (let count = 0; count < 5_000; count += 1) {
     const before = random.bool() ? randomVector()
       : new VersionVector(many(64, 2 + random.below(100)), random.below(2));
     const writer = random.pick([first, second, last, writerOf(100)]);
-    const time = random.pick([-5, 0, random.below(200)]);
-    const number = before.nextNumber(time);
+    const number = before.greatest + 1 + random.below(200);
     const included = [before.floor, ...before.entries.map((it) => it.number)];
-    assert.equal(number, Math.max(time, 1 + Math.max(...included)));
+    assert.equal(before.greatest, Math.max(...included));
     const after = before.adding(entry(writer, number));
     assert.ok(after.covers(before) && !before.covers(after));
     assert.equal(after.number(writer), number);
     assert.ok(after.number(writer) > after.floor);
+  }
+});
+
+test("a vector names what an entry includes, and not what the floor does", () => {
+  const vector = new VersionVector([entry(first, 7), entry(last, 9)], 5);
+  for (const [id, isNamed] of [
+    [entry(first, 1), true], [entry(first, 7), true], [entry(first, 8), false],
+    [entry(second, 1), false], [entry(second, 5), false], [entry(second, 6), false],
+  ]) {
+    assert.equal(vector.names(id), isNamed, `${id.writer} ${id.number}`);
   }
 });
 
@@ -170,13 +179,9 @@ test("entries of the number at which the floor ends are dropped together", () =>
   assert.deepEqual(joined.entries, [entry(writerOf(70), 6), entry(writerOf(71), 7)]);
 });
 
-test("there is no number after the greatest that JavaScript has", () => {
-  assert.equal(new VersionVector([entry(first, most)]).nextNumber(0), null);
-  assert.equal(new VersionVector([], most).nextNumber(0), null);
-  assert.equal(new VersionVector().nextNumber(most + 1), null);
-  assert.equal(new VersionVector().nextNumber(most), most);
+test("only the id of a version is added", () => {
   const vector = new VersionVector([entry(second, most - 1)]);
-  assert.equal(vector.nextNumber(0), most);
+  assert.equal(vector.adding(entry(first, most)).greatest, most);
   for (const id of [entry(first, 0), entry(first, most + 1), entry(first, NaN), entry("x", 1)]) {
     assert.throws(() => vector.adding(id), RangeError);
   }

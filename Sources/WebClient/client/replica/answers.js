@@ -1,12 +1,13 @@
 import { equal } from "../../json/jsonValue.js";
 import { advice, blamesContent, mayPass } from "../refusal.js";
 import { keyOf, nothingAt } from "../record.js";
-import { areSame, versionOf } from "./lineage.js";
+import { versionOf } from "./lineage.js";
 import { isGrouped, parked, recordOf, waiting } from "./outbox.js";
 import { detectRestoreByAnswer } from "./restore.js";
 import { completed, reconcile } from "./reconciling.js";
 import { reconcileOpened, rebaseOnTag } from "./sealedVersions.js";
 import { openedResults } from "./sealing.js";
+import { withoutFork } from "./writer.js";
 
 /** Applies the relay's answer to a batch. */
 export function applyAnswer(state, id, answer, applied) {
@@ -77,14 +78,14 @@ function acknowledge(state, entry, tag) {
   const { transaction } = state;
   transaction.removeEntry(entry);
   const saved = recordOf(entry, state.device, tag);
-  const vector = versionOf(entry.lineage, state.device);
+  const version = versionOf(entry.lineage);
   const later = transaction.outbox.open(keyOf(entry));
   if (!later) {
-    transaction.put(saved, 0, [], vector);
+    transaction.put(saved, 0, [], version);
     return;
   }
   const put = { ...later, base: saved };
-  if (vector && later.lineage) put.lineage = { ...later.lineage, base: vector };
+  if (version && later.lineage) put.lineage = { ...later.lineage, base: version };
   // The version that the person is asked about has been replaced.
   if (later.state.kind === "asking" && later.state.server.tag < tag) {
     put.state = { kind: "asking", server: saved };
@@ -110,12 +111,14 @@ function conflict(state, entry, server, isRestored, applied) {
 
 /** Handles the relay's report that it has another version of a record of a sealed zone. */
 function conflictOpened(state, entry, server, applied) {
-  const own = versionOf(entry.lineage, state.device);
-  if (own && areSame(own, server.vector) && equal(entry.fields, server.record.fields)) {
+  const isOwn = versionOf(entry.lineage)?.isSame(server.version)
+    && equal(entry.fields, server.record.fields);
+  if (isOwn) {
     acknowledge(state, entry, server.tag);
     return;
   }
-  reconcileOpened(state, returnToWaiting(state, entry), server, applied);
+  const open = withoutFork(state, returnToWaiting(state, entry), entry, server.version);
+  reconcileOpened(state, open, server, applied);
   pauseIfUnchanged(state, entry, applied);
 }
 

@@ -7,6 +7,7 @@ import { keyOf, lostVersion, standsForLost } from "../record.js";
 import { explanationOfEdit } from "../scope.js";
 import { changedLineage, newLineage, resolvedLineage, withLineage } from "./lineage.js";
 import { recordOf, waiting } from "./outbox.js";
+import { loseRecord } from "./sealedVersions.js";
 import { recordOffset, restampAll, stampAfter } from "./stamps.js";
 
 /** Edit that cannot be made or kept. `code` is for programs, the message for a person. */
@@ -213,10 +214,7 @@ export function decide(state, decision, clock) {
     }
     transaction.put(server, 0, [transaction.record(key)], entry.lineage?.asked);
     // Meanwhile the relay has deleted that version, which no device did.
-    if (state.sealing.isSealed(zone) && (entry.base?.tag ?? 0) === 0) {
-      transaction.markLost(key);
-      state.hasLost = true;
-    }
+    if (state.sealing.isSealed(zone) && (entry.base?.tag ?? 0) === 0) loseRecord(state, key);
     return server;
   }
   checkScope(state, zone);
@@ -228,7 +226,7 @@ export function decide(state, decision, clock) {
     modifiedAt: Math.max(entry.modifiedAt + 1, stampAfter(state, held, clock),
       stampAfter(state, server, clock)),
     base: isThere ? server : entry.base,
-    ...withLineage(resolvedLineage(changedLineage(entry.lineage, state.device))),
+    ...withLineage(resolvedLineage(changedLineage(entry.lineage))),
   };
   if (!keepLocal) {
     Object.assign(decided, { type: server.type, fields: server.fields,
@@ -331,7 +329,7 @@ function writeChange(state, { zone, name, type, fields, chunks, stamp, isMadeByT
   const isLost = transaction.isLost(key);
   const sent = transaction.outbox.sent(key);
   const open = transaction.outbox.open(key);
-  const entry = open ? { ...open, ...withLineage(changedLineage(open.lineage, state.device)) } : {
+  const entry = open ? { ...open, ...withLineage(changedLineage(open.lineage)) } : {
     number: transaction.outbox.allocateNumber(), zone, name, state: waiting,
     base: baseOf(state, { held, isLost, sent }), ...withLineage(newLineage(state, { zone, name })),
   };

@@ -161,7 +161,7 @@ function applyArrived(state, arrived, isSnapshot, applied) {
     return;
   }
   if (arrived.isMissing) restoreAtRelay(state, arrived);
-  else if (arrived.vector) applyOpened(state, arrived, isSnapshot, applied);
+  else if (arrived.version) applyOpened(state, arrived, isSnapshot, applied);
   else applyRecord(state, arrived, isSnapshot, applied);
 }
 

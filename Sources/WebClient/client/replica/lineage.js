@@ -1,105 +1,154 @@
-import { VersionVector } from "../../sealing/versionVector.js";
+import { base64url, base64urlBytes } from "../../sealing/base64url.js";
+import { hex, hexBytes } from "../../sealing/hex.js";
+import { RecordVersion } from "../../sealing/recordVersion.js";
+import { readNumber, VersionVector, writeNumber } from "../../sealing/versionVector.js";
 import { keyOf } from "../record.js";
 
 /**
  * Descent of a local change to a record of a sealed zone. It alone decides if the change and the
  * relay's version are in conflict: tags and times there are the relay's word.
  *
- * `base`: the vector of the version whose content is in the entry's `base`. `made`: all versions
- * that the change includes, without itself. `number`: that of the change as a version, once it was
- * frozen; null again if it was changed since. `asked`: the vector of the version that a person is
- * asked about, null if there is none.
+ * `base`: the version whose content is in the entry's `base`, null if there is none. `made`: all
+ * versions that the change includes, without itself. `id`: that of the change as a version, once it
+ * was frozen; null again if it was changed since. It is the id of `base` if the change only saves
+ * that version again. `asked`: the version that a person is asked about, null if there is none.
  *
- * Entries of other zones have none (undefined). A store has plain objects in the place of vectors.
+ * Entries of other zones have none (undefined).
  *
- * @typedef {{base: VersionVector, made: VersionVector, number: number | null,
- *   asked: VersionVector | null}} Lineage
+ * @typedef {{base: RecordVersion | null, made: VersionVector,
+ *   id: import("../../sealing/versionVector.js").VersionID | null,
+ *   asked: RecordVersion | null}} Lineage
  */
 
 /** Vector that includes nothing. */
 export const noVector = new VersionVector();
 
-/** True if both vectors are the same: a version has one vector, and no other version has it. */
-export const areSame = (one, other) => one.covers(other) && other.covers(one);
+/** Returns the lineage of a new change that is made on this version; null: of a new record. */
+export const lineageOn = (version) =>
+  ({ base: version, made: version?.vector ?? noVector, id: null, asked: null });
 
-/** Returns the lineage of a new change that is made on the version of this vector. */
-export const lineageOn = (vector) => ({ base: vector, made: vector, number: null, asked: null });
+/** Returns the lineage of a change that only saves this version again. */
+export const repeatedLineage = (version) =>
+  ({ base: version, made: version?.made ?? noVector, id: version?.id ?? null, asked: null });
 
-/** Returns the vector of the change itself; null before it has a number. */
-export function versionOf(lineage, device) {
-  if (!lineage || lineage.number === null) return null;
-  return lineage.made.adding({ writer: device, number: lineage.number });
+/** Returns the change itself as a version; null before it has an id. */
+export const versionOf = (lineage) =>
+  (lineage?.id ? new RecordVersion(lineage.id, lineage.made) : null);
+
+/** True if the change only saves its base again. */
+export function isRepeated(lineage) {
+  const { id = null, base = null } = lineage ?? {};
+  return id !== null && base !== null && id.writer === base.id.writer
+    && id.number === base.id.number;
 }
 
 /** Returns the lineage of a change that was made on this one, and replaces it. */
-export function changedLineage(lineage, device) {
+export function changedLineage(lineage) {
   if (!lineage) return lineage;
-  return { ...lineage, made: versionOf(lineage, device) ?? lineage.made, number: null };
+  return { ...lineage, made: versionOf(lineage)?.vector ?? lineage.made, id: null };
 }
 
 /** Returns the lineage of the change that resolves the conflict with the version `asked`: it is
  * made on both. */
 export function resolvedLineage(lineage) {
   if (!lineage?.asked) return lineage;
-  const { asked, made, number } = lineage;
-  return { base: asked, made: made.joined(asked), number, asked: null };
-}
-
-/** Returns the lineage with the number of the change as a version, which is made at `time`; null if
- * no number is left for it. */
-export function numberedLineage(lineage, time) {
-  if (lineage.number !== null) return lineage;
-  const number = lineage.made.nextNumber(time);
-  return number === null ? null : { ...lineage, number };
+  const { asked, made, id } = lineage;
+  return { base: asked, made: made.joined(asked.vector), id, asked: null };
 }
 
 /** Returns the lineage of a new change to the record as it is held; undefined in a zone that is not
  * sealed. */
-export function newLineage({ sealing, transaction, device }, { zone, name }) {
+export function newLineage({ sealing, transaction }, { zone, name }) {
   if (!sealing.isSealed(zone)) return undefined;
   const key = keyOf({ zone, name });
   const open = transaction.outbox.open(key)?.lineage;
-  if (open) return changedLineage(open, device);
-  const sent = versionOf(transaction.outbox.sent(key)?.lineage, device);
-  return lineageOn(sent ?? transaction.vector(key) ?? noVector);
+  if (open) return changedLineage(open);
+  const sent = versionOf(transaction.outbox.sent(key)?.lineage);
+  return lineageOn(sent ?? transaction.version(key));
 }
 
 /** Returns the member of an entry that has its lineage; entries of other zones have none. */
 export const withLineage = (lineage) => (lineage ? { lineage } : {});
 
-// stored forms: plain objects
+// stored forms: texts
+
+const lengthBytes = 2;
+const idBytes = 16;
 
 /** Returns the row of a record, or the entry of the outbox, as a store has it. */
 export function storedVersions(row) {
-  if (!row?.vector && !row?.lineage) return row;
+  if (!row?.version && !row?.lineage) return row;
   const stored = { ...row };
-  if (row.vector) stored.vector = storedVector(row.vector);
-  if (row.lineage) {
-    const { base, made, number, asked } = row.lineage;
-    stored.lineage = { base: storedVector(base), made: storedVector(made), number,
-      asked: asked && storedVector(asked) };
-  }
+  if (row.version) stored.version = base64url(row.version.bytes());
+  if (row.lineage) stored.lineage = base64url(bytesOfLineage(row.lineage));
   return stored;
 }
 
 /**
- * Returns the row or entry with the vectors that a store has in their stored form.
+ * Returns the row or entry with the versions that a store has in their stored form.
  *
  * @throws {RangeError} if they are none
  */
 export function restoredVersions(stored) {
-  if (!stored.vector && !stored.lineage) return stored;
+  if (!stored.version && !stored.lineage) return stored;
   const row = { ...stored };
-  if (stored.vector) row.vector = vectorOf(stored.vector);
-  if (stored.lineage) {
-    const { base, made, number = null, asked = null } = stored.lineage;
-    row.lineage = { base: vectorOf(base), made: vectorOf(made), number,
-      asked: asked && vectorOf(asked) };
-  }
+  if (stored.version) row.version = required(bytesIn(stored.version), RecordVersion.ofBytes);
+  if (stored.lineage) row.lineage = lineageOfBytes(bytesIn(stored.lineage));
   return row;
 }
 
-const storedVector = ({ entries, floor }) =>
-  ({ entries: entries.map(({ writer, number }) => ({ writer, number })), floor });
+/** Returns four parts, each behind its length in 2 bytes: base, vector, id and asked version; none
+ * has no bytes. */
+function bytesOfLineage({ base, made, id, asked }) {
+  const parts = [base?.bytes(), made.bytes(), id && bytesOfID(id), asked?.bytes()]
+    .map((part) => part ?? new Uint8Array(0));
+  return Uint8Array.from(parts.flatMap((part) => [part.length >> 8, part.length & 255, ...part]));
+}
 
-const vectorOf = ({ entries, floor }) => new VersionVector(entries, floor);
+function bytesOfID({ writer, number }) {
+  const bytes = new Uint8Array(idBytes);
+  bytes.set(hexBytes(writer));
+  writeNumber(new DataView(bytes.buffer), idBytes / 2, number);
+  return bytes;
+}
+
+function lineageOfBytes(bytes) {
+  let rest = bytes;
+  const parts = Array.from({ length: 4 }, () => {
+    const length = (rest[0] << 8) | rest[1];
+    const part = rest.subarray(lengthBytes, lengthBytes + length);
+    if (rest.length < lengthBytes + length) throw notOfLineage();
+    rest = rest.subarray(lengthBytes + length);
+    return part;
+  });
+  if (rest.length > 0) throw notOfLineage();
+  const [base, made, id, asked] = parts;
+  const orNull = (part, read) => (part.length === 0 ? null : required(part, read));
+  const vector = required(made, VersionVector.ofBytes);
+  return {
+    base: orNull(base, RecordVersion.ofBytes), made: vector,
+    id: orNull(id, (part) => idOfBytes(part, vector)),
+    asked: orNull(asked, RecordVersion.ofBytes),
+  };
+}
+
+function idOfBytes(bytes, made) {
+  if (bytes.length !== idBytes) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const number = readNumber(view, idBytes / 2);
+  return new RecordVersion({ writer: hex(bytes.subarray(0, idBytes / 2)), number }, made).id;
+}
+
+const notOfLineage = () => new RangeError("the stored versions of a record are not readable");
+
+function bytesIn(text) {
+  const bytes = typeof text === "string" ? base64urlBytes(text) : null;
+  if (bytes === null) throw notOfLineage();
+  return bytes;
+}
+
+function required(bytes, read) {
+  const value = read(bytes);
+  if (value === null) throw notOfLineage();
+  return value;
+}

@@ -4,6 +4,7 @@ import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf } from "../record.js";
 import { mayPass } from "../refusal.js";
+import { isRepeated } from "./lineage.js";
 
 /**
  * Local change that the relay has not acknowledged. Entries are never changed in place, only
@@ -183,9 +184,11 @@ export function heldBackTest({ sealing, transaction: { outbox } }) {
   return (entry) => unreadable.has(entry) || (isGrouped(entry) && groups.has(entry.group));
 }
 
-/** Returns the record that this entry makes, by `device`, at `tag`. */
-export function recordOf(entry, device, tag) {
+/** Returns the record that this entry makes, by `author`, at `tag`. A version of a sealed zone that
+ * is saved again keeps its own author. */
+export function recordOf(entry, author, tag) {
   const { zone, name, type, fields, modifiedAt, chunks } = entry;
+  const device = isRepeated(entry.lineage) ? entry.base?.device ?? author : author;
   const deleted = fields === null;
   const record = { zone, name, type, fields, modifiedAt, device, tag, deleted };
   if (!deleted && chunks?.length > 0) record.chunks = chunks;

@@ -1,10 +1,10 @@
 import { byteCount } from "../../json/utf8.js";
-import { RecordVersion } from "../../sealing/recordVersion.js";
 import { limits } from "../limits.js";
 import { fingerprint, isFingerprint, keyOf, standsForLost } from "../record.js";
-import { lineageOn, noVector, numberedLineage } from "./lineage.js";
+import { versionOf } from "./lineage.js";
 import { heldBackTest, isGrouped, parked, recordOf } from "./outbox.js";
 import { restampAll } from "./stamps.js";
+import { identified } from "./writer.js";
 
 /**
  * Choice of the next batch. Entries are frozen under a batch id before they are sent, so that the
@@ -19,7 +19,9 @@ const chunkBytes = 67;
 const batchBytes = limits.batchBytes - (4 << 10);
 
 /**
- * @param {{id: string, records: number, bytes: number, blockedZones: string[]}} offer
+ * @param {{id: string, records: number, bytes: number, blockedZones: string[],
+ *   randomBytes: (count: number) => Uint8Array}} offer `randomBytes`: for the ids of versions in
+ *   sealed zones
  * @returns {{id: string, zone: string, atomic: boolean, records: object[]} | null}
  */
 export function freezeBatch(state, offer, clock) {
@@ -28,7 +30,7 @@ export function freezeBatch(state, offer, clock) {
   if (frozen) return requestOf(state, frozen.id, frozen.entries);
   restampAll(state, clock);
   if (!clock.isTrusted) return null;
-  const chosen = chooseNumbered(state, offer);
+  const chosen = chooseIdentified(state, offer);
   if (chosen.length === 0) return null;
   const sent = chosen.map((entry) => ({
     ...entry, includes: includesOf(state, entry), state: { kind: "sent", batch: offer.id },
@@ -37,31 +39,23 @@ export function freezeBatch(state, offer, clock) {
   return requestOf(state, offer.id, sent);
 }
 
-/** Returns the changes to send, in a sealed zone with their numbers as versions. Parks changes to
+/** Returns the changes to send, in a sealed zone with their ids as versions. Parks changes to
  * records that have no numbers left for further versions: only a program that gives the greatest
  * number at once leads to that. */
-function chooseNumbered(state, offer) {
+function chooseIdentified(state, offer) {
   const detail = "the record can have no further versions; copy it";
   for (;;) {
     const chosen = choose(state, offer);
-    const numbered = chosen.map((entry) => withNumber(state, entry));
-    if (!numbered.includes(null)) return numbered;
-    for (const entry of chosen.filter((_, index) => numbered[index] === null)) {
+    const made = chosen.map((entry) => identified(state, entry, offer.randomBytes));
+    if (!made.includes(null)) return made;
+    for (const entry of chosen.filter((_, index) => made[index] === null)) {
       state.transaction.putEntry(parked(entry, { code: "badRequest", detail }));
     }
   }
 }
 
-/** Returns the change with its number as a version, in a sealed zone; null if its record has no
- * numbers left. */
-function withNumber(state, entry) {
-  if (!state.sealing.isSealed(entry.zone)) return entry;
-  const lineage = numberedLineage(entry.lineage ?? lineageOn(noVector), entry.modifiedAt);
-  return lineage && { ...entry, lineage };
-}
-
 /** Returns the lost versions that the entry includes, for the relay; none unless the relay has lost
- * some, and in sealed zones, whose records name all that they include (`VersionVector`). */
+ * some, and in sealed zones, whose records name all that they include (`RecordVersion`). */
 function includesOf(state, entry) {
   if (!state.restore || state.sealing.isSealed(entry.zone)) return [];
   const own = fingerprint(entry);
@@ -129,9 +123,8 @@ function requestOf(state, id, entries) {
 
 /** Returns the mutation with the sealed record. The same change has the same seal each time. */
 function sealedMutationOf({ device }, seal, entry) {
-  const { made, number } = entry.lineage;
-  const version = new RecordVersion({ writer: device, number }, made);
-  const sealed = seal.seal({ ...recordOf(entry, device, 0), version });
+  const version = versionOf(entry.lineage);
+  const sealed = seal.seal({ ...recordOf(entry, device, 0), version }, device);
   // The relay sees no deletion, and is told nothing of versions that it has lost.
   return mutationOf({ ...entry, ...sealed, base: { tag: entry.base?.tag ?? 0 }, includes: [] });
 }

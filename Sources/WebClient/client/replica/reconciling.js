@@ -54,7 +54,7 @@ export function reconcile(state, entry, server, applied) {
 }
 
 /** Applies the resolution of a conflict. `entry`: the local change; in a sealed zone, with the
- * vector of the relay's version as `asked` of its lineage. `replaces`: the relay's version must be
+ * relay's version as `asked` of its lineage. `replaces`: the relay's version must be
  * replaced, also by the same content. */
 export function resolve(state, entry, server, resolution, applied, replaces = false) {
   applied.conflicts += 1;
@@ -102,9 +102,9 @@ function merge(state, entry, server, { merged, copies }, replaces) {
     recordOf(put, state.device, server.tag), 0, [transaction.record(keyOf(entry)), server]);
 }
 
-/** Accepts the relay's version. `vector`: that of a version of a sealed zone. */
-export function accept(state, server, vector = null) {
-  state.transaction.put(server, 0, [state.transaction.record(keyOf(server))], vector);
+/** Accepts the relay's version. `version`: which one it is, in a sealed zone. */
+export function accept(state, server, version = null) {
+  state.transaction.put(server, 0, [state.transaction.record(keyOf(server))], version);
 }
 
 /** True if the local change was made on this version, or on a later one: after a restore of the

@@ -15,8 +15,8 @@ import { Merging } from "./merging.js";
 import { heldBackTest } from "./outbox.js";
 import { freezeBatch } from "./outgoing.js";
 import { bringBack, endRestore, forgetCursor } from "./restore.js";
-import { SealedZones } from "./sealedZones.js";
-import { adoptSeals, retryUnreadable, storedSeals } from "./sealing.js";
+import { SealedZones, storedSeals } from "./sealedZones.js";
+import { adoptSeals, retryUnreadable } from "./sealing.js";
 import { followSteps } from "./stamps.js";
 
 /**
@@ -29,7 +29,7 @@ import { followSteps } from "./stamps.js";
  * was lost: a snapshot comes next), `snapshot` (during a snapshot, up to `token`), `cursor`.
  *
  * One file per topic: `answers`, `editing`, `incoming`, `lineage`, `lostTags`, `outgoing`,
- * `reconciling`, `restore`, `sealedVersions`, `sealing`, `stamps`.
+ * `reconciling`, `restore`, `sealedVersions`, `sealing`, `stamps`, `writer`.
  */
 export class Replica {
   /**
@@ -58,8 +58,9 @@ export class Replica {
      * number, and its stamp, because a later edit is another change. */
     this.setAside = new Map();
     /** Zones whose records are sealed, and the keys. */
-    this.sealing = new SealedZones(this.transaction.value(storedSeals.keys),
-      this.transaction.value(storedSeals.unreadable));
+    const seals = Object.entries(storedSeals)
+      .map(([name, key]) => [name, this.transaction.value(key)]);
+    this.sealing = new SealedZones(Object.fromEntries(seals));
     this.due = new DueIndex();
     this.merging = new Merging(apps, this.device);
     this.#indexDueEdits();
@@ -73,8 +74,8 @@ export class Replica {
 
   /**
    * @param {{task: string, offer?: object, clock: import("./stamps.js").ClockReading}} job `offer`
-   *   `{id, records, bytes, blockedZones}`: freeze the next batch in the same transaction, if none
-   *   is in flight; `id` is a new random UUID
+   *   `{id, records, bytes, blockedZones, randomBytes}`: freeze the next batch in the same
+   *   transaction, if none is in flight; `id` is a new random UUID
    */
   perform(job) {
     let { clock } = job;

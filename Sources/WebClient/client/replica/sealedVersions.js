@@ -1,13 +1,14 @@
 import { compareText } from "../../json/utf8.js";
 import { isSameVersion, keyOf, nothingAt } from "../record.js";
 import {
-  areSame, changedLineage, lineageOn, noVector, versionOf,
+  changedLineage, isRepeated, lineageOn, repeatedLineage, versionOf,
 } from "./lineage.js";
 import { waiting } from "./outbox.js";
 import { accept, resolve } from "./reconciling.js";
+import { includesChange } from "./writer.js";
 
-// Versions of records in sealed zones. Their order comes from what is sealed in them alone, their
-// version vectors; tags and what a relay says of a restore are used only to send a change to it.
+// Versions of records in sealed zones. Their order comes from what is sealed in them alone
+// (`RecordVersion`); tags and what a relay says of a restore are used only to send a change to it.
 
 /** Applies the relay's version of a record that has no change in flight. */
 export function applyOpened(state, server, isSnapshot, applied) {
@@ -17,42 +18,41 @@ export function applyOpened(state, server, isSnapshot, applied) {
   if (entry) {
     // A page may have been made before the version that the device knows.
     const isOld = !isSnapshot && server.tag <= (entry.base?.tag ?? 0);
-    if (!isOld || !entry.lineage?.made.covers(server.vector)) {
+    if (!isOld || !entry.lineage?.made.covers(server.version.vector)) {
       reconcileOpened(state, entry, server, applied);
     }
     return;
   }
-  const { record, vector } = server;
+  const { record, version } = server;
   const snapshot = isSnapshot ? state.snapshot : 0;
   const held = transaction.record(key);
   if (!held) {
-    transaction.put(record, snapshot, [], vector);
+    transaction.put(record, snapshot, [], version);
     return;
   }
-  const known = transaction.vector(key) ?? noVector;
+  const known = transaction.version(key);
   const completed = state.merging.completed(record, held);
-  if (areSame(vector, known)) {
-    if (isSameVersion(completed, held)) {
-      transaction.put({ ...held, tag: record.tag }, snapshot, [], known);
-      return;
-    }
-  } else if (vector.covers(known)) {
-    transaction.put(completed, snapshot, [], vector);
+  const isSame = known !== null && version.isSame(known);
+  if (isSame && isSameVersion(completed, held)) {
+    transaction.put({ ...held, tag: record.tag }, snapshot, [], known);
     return;
   }
-  const isFormer = known.covers(vector) && !areSame(known, vector);
+  if (known === null || (!isSame && version.includes(known))) {
+    transaction.put(completed, snapshot, [], version);
+    return;
+  }
+  const isFormer = !isSame && known.includes(version);
   if (isFormer && !isSnapshot && record.tag <= held.tag) return;
   if (!state.mayWrite(record.zone)) {
     // It cannot save a merge: of two versions that do not include each other, it shows the later.
-    if (!isFormer && isLater(record, held)) transaction.put(record, snapshot, [], vector);
+    if (!isFormer && isLater(record, held)) transaction.put(record, snapshot, [], version);
     return;
   }
   if (!transaction.outbox.hasRoomForLost) {
     loseRecord(state, key);
     return;
   }
-  const again = entryBringingBack(state, held, known, isFormer ? record.tag : 0);
-  reconcileOpened(state, again, server, applied);
+  reconcileOpened(state, entryBringingBack(state, held, known), server, applied);
 }
 
 const isLater = (one, other) => (one.modifiedAt !== other.modifiedAt
@@ -67,37 +67,40 @@ export function loseRecord(state, key) {
 /** Resolves a local change against the relay's version. */
 export function reconcileOpened(state, entry, server, applied) {
   const { transaction } = state;
-  const { record, vector } = server;
-  const lineage = entry.lineage ?? lineageOn(noVector);
+  const { record, version } = server;
+  const lineage = entry.lineage ?? lineageOn(null);
   const { asked, made } = lineage;
-  if (asked && entry.state.kind === "asking" && asked.covers(vector)) {
-    if (areSame(asked, vector)) {
-      transaction.putEntry({ ...entry, state: { kind: "asking", server: record } });
-    }
+  if (asked && entry.state.kind === "asking" && asked.includes(version)) {
+    const shown = asked.isSame(version) ? record : missing(entry.state.server);
+    transaction.putEntry({ ...entry, state: { kind: "asking", server: shown } });
     return;
   }
   const isSame = isSameVersion(record, entry);
-  const own = versionOf(lineage, state.device);
-  const includesOwn = own !== null && vector.covers(own) && (!areSame(vector, own) || isSame);
-  if (includesOwn || (isSame && vector.covers(made))) {
+  // Two contents of one version come from a replica that was set back, and gave a number twice.
+  const isTwin = !isSame && !!versionOf(lineage)?.isSame(version);
+  if ((!isTwin && includesChange(state, version, lineage))
+    || (isSame && version.vector.covers(made))) {
     transaction.removeEntry(entry);
-    accept(state, record, vector);
-  } else if (made.covers(vector)) {
+    accept(state, record, version);
+  } else if (!isTwin && made.covers(version.vector)) {
     rebaseOnOpened(state, entry, lineage, server);
   } else if (isSame) {
-    const joint = changedLineage(lineage, state.device);
-    rebaseOnOpened(state, entry, { ...joint, made: joint.made.joined(vector) }, server);
+    const joint = changedLineage(lineage);
+    rebaseOnOpened(state, entry, { ...joint, made: joint.made.joined(version.vector) }, server);
   } else {
     merge(state, entry, lineage, server, applied);
   }
 }
 
+/** Returns the version without a tag: the relay has another one or none in its place. */
+const missing = (record) => ({ ...record, tag: 0 });
+
 /** Rebases the change onto the relay's version, which it includes. */
-function rebaseOnOpened(state, entry, lineage, { record, vector }) {
+function rebaseOnOpened(state, entry, lineage, { record, version }) {
   const put = { ...entry, lineage };
-  if (vector.covers(lineage.base)) {
+  if (!isRepeated(lineage) && (lineage.base === null || version.includes(lineage.base))) {
     put.base = record;
-    put.lineage = { ...lineage, base: vector };
+    put.lineage = { ...lineage, base: version };
   }
   rebaseOnTag(state, put, record.tag);
 }
@@ -105,30 +108,33 @@ function rebaseOnOpened(state, entry, lineage, { record, vector }) {
 /** Makes `tag` the tag that the change replaces at the relay; 0: the relay has no record. What it
  * was made on stays. */
 export function rebaseOnTag({ transaction }, entry, tag) {
-  transaction.putEntry(entry.base ? { ...entry, base: { ...entry.base, tag } } : entry);
+  transaction.putEntry({ ...entry, base: entry.base && { ...entry.base, tag } });
   const held = transaction.record(keyOf(entry));
   if (held) transaction.put({ ...held, tag });
 }
 
-function merge(state, entry, lineage, { record: server, vector }, applied) {
+function merge(state, entry, lineage, { record: server, version }, applied) {
   const { merging } = state;
   const { base } = entry;
-  const change = { ...entry, lineage: { ...changedLineage(lineage, state.device), asked: vector } };
+  const change = { ...entry, lineage: { ...changedLineage(lineage), asked: version } };
+  const knowsBase = lineage.base === null
+    || (!version.isSame(lineage.base) && version.includes(lineage.base));
   let record = server;
   let resolution;
-  if (vector.covers(lineage.base)) {
+  if (knowsBase) {
     if (base && !base.deleted) record = merging.completed(server, base);
-    resolution = merging.resolve(change, record);
+    resolution = merging.resolve(entry, record);
   } else if (base && !(base.deleted && base.tag === 0)) {
     // The author of the relay's version did not know the base.
-    resolution = merging.resolveLost(change, base, record);
-    change.base = nothingAt(entry, entry.type);
+    resolution = merging.resolveLost(entry, base, record);
+    if (!isRepeated(lineage)) change.base = nothingAt(entry, entry.type);
   } else {
     change.base = null;
-    resolution = merging.resolve(change, record);
+    resolution = merging.resolve({ ...entry, base: null }, record);
   }
   // A version that does not include all that the change does is replaced, also by the same content.
-  resolve(state, change, record, resolution, applied, !vector.covers(lineage.made));
+  resolve(state, change, record, resolution, applied,
+    !version.vector.covers(lineage.made));
 }
 
 /** Saves again a held record that the relay has deleted, with this tag. */
@@ -147,15 +153,16 @@ export function restoreAtRelay(state, { zone, name, tag }) {
 
 /** Puts a held record, which the relay lacks, into the outbox. */
 export function bringBackSealed(state, held) {
-  const vector = state.transaction.vector(keyOf(held)) ?? noVector;
-  rebaseOnTag(state, entryBringingBack(state, held, vector, 0), 0);
+  const known = state.transaction.version(keyOf(held));
+  rebaseOnTag(state, entryBringingBack(state, held, known), 0);
 }
 
-/** `tag`: that of the relay's version in its place; 0: none. */
-function entryBringingBack(state, held, vector, tag) {
+/** Returns a change that saves the held version again: the same one, so that no device takes it for
+ * another. */
+function entryBringingBack(state, held, version) {
   return {
     number: state.transaction.outbox.allocateNumber(), zone: held.zone, name: held.name,
     type: held.type, fields: held.fields, chunks: held.chunks ?? [], modifiedAt: held.modifiedAt,
-    isStampTrusted: true, base: { ...held, tag }, state: waiting, lineage: lineageOn(vector),
+    isStampTrusted: true, base: missing(held), state: waiting, lineage: repeatedLineage(version),
   };
 }

@@ -1,6 +1,7 @@
 import { equal, isObject } from "../../json/jsonValue.js";
 import { isName } from "../../model/name.js";
 import { base64url, base64urlBytes } from "../../sealing/base64url.js";
+import { is64Bits } from "../../sealing/hex.js";
 import { RecordVersion } from "../../sealing/recordVersion.js";
 import { vectorEntriesMax, VersionVector } from "../../sealing/versionVector.js";
 import { ZoneSeal } from "../../sealing/zoneSeal.js";
@@ -10,6 +11,11 @@ import { keyOf } from "../record.js";
 import { StoreError } from "../store/memoryStore.js";
 
 const keyBytes = 32;
+
+/** Names of the stored values. */
+export const storedSeals = {
+  keys: "seal.keys", unreadable: "seal.unreadable", writer: "seal.writer",
+};
 
 /**
  * Reason that a record cannot be read, as it is stored: the kind of a `SealFault`, and the id of
@@ -26,11 +32,15 @@ const keyBytes = 32;
  *   local changes to it wait;
  * - a tombstone of the relay, or a record's absence from a snapshot, deletes nothing: what is held
  *   is saved again. A deletion is a sealed record (`ZoneSeal`);
- * - the version vectors that are sealed in the records decide which of two versions includes the
- *   other, and not their tags and times: a version that the held one includes is a former version,
- *   and the held one is saved again; versions that do not include each other are merged.
+ * - the versions that are sealed in the records (`RecordVersion`) decide which of two versions
+ *   includes the other, and not their tags and times: a version that the held one includes is a
+ *   former version, and the held one is saved again; versions that do not include each other are
+ *   merged.
  */
 export class SealedZones {
+  /** This replica as the writer of versions; null until it makes one. See `writer.js`.
+   * @type {import("./writer.js").Writer | null} */
+  writer = null;
   /** Stored forms of the keys, by zone. A zone that was sealed once is never taken for a plain
    * one. */
   #keys = new Map();
@@ -47,12 +57,12 @@ export class SealedZones {
   #relayNames = new Map();
 
   /**
-   * @param {any} keys `storedKeys`; undefined if no zone is sealed
-   * @param {any} unreadable `storedUnreadable`
+   * @param {{keys?: any, unreadable?: any, writer?: any}} stored `storedKeys`, undefined if no zone
+   *   is sealed; `storedUnreadable`; and `writer`, which is made anew if it is not readable
    * @throws {StoreError} if the keys are not readable: without them, the device would send the
    *   records of a sealed zone as they are
    */
-  constructor(keys, unreadable) {
+  constructor({ keys, unreadable, writer }) {
     if (keys === undefined) return;
     const list = Array.isArray(keys) ? keys.map(keysOf) : [];
     const zones = new Set(list.map((it) => it?.zone));
@@ -62,6 +72,7 @@ export class SealedZones {
     }
     for (const it of list) this.adopt(it);
     this.#restoreUnreadable(unreadable);
+    if (isWriter(writer)) this.writer = writer;
   }
 
   get isEmpty() { return this.#seals.size === 0; }
@@ -191,6 +202,9 @@ export class SealedZones {
 const fullVersion = new RecordVersion({ writer: "f".repeat(16), number: 1 },
   new VersionVector(Array.from({ length: vectorEntriesMax }, (_, index) =>
     ({ writer: index.toString(16).padStart(16, "0"), number: 1 }))));
+
+const isWriter = (value) => is64Bits(value?.id) && Number.isSafeInteger(value.greatest)
+  && value.greatest >= 0;
 
 const sorted = (faults) => [...faults].sort(([one], [other]) => (one < other ? -1 : 1));
 

@@ -3,12 +3,10 @@ import { SealFault } from "../../sealing/zoneSeal.js";
 import { keyOf } from "../record.js";
 import { EditError } from "./editing.js";
 import { readAgain } from "./restore.js";
-import { areGenerations } from "./sealedZones.js";
+import { areGenerations, storedSeals } from "./sealedZones.js";
+import { noteOwnVersions } from "./writer.js";
 
 // The boundary of sealed zones: keys, and records of the relay (`SealedZones`).
-
-/** Names of the stored values. */
-export const storedSeals = { keys: "seal.keys", unreadable: "seal.unreadable" };
 
 /**
  * Adopts keys of zones, which are sealed from now on. Returns false if the device has had them.
@@ -85,21 +83,22 @@ function storeUnreadable({ sealing, transaction }) {
 
 /**
  * News of a relay about one record: a plain record; one of a sealed zone, `record` with its
- * `vector`; or `isMissing`, if the relay has deleted a record of a sealed zone that this device
+ * `version`; or `isMissing`, if the relay has deleted a record of a sealed zone that this device
  * holds. No device has: a deletion is a sealed record.
  *
  * @typedef {import("../record.js").Record
  *   | {zone: string, name: string, tag: number, record: import("../record.js").Record,
- *     vector: import("../../sealing/versionVector.js").VersionVector}
+ *     version: import("../../sealing/recordVersion.js").RecordVersion}
  *   | {zone: string, name: string, tag: number, isMissing: true}} Arrived
  */
 
 /** Returns a record of the relay as an `Arrived`, or its fault. */
-function opened(seal, record) {
+function opened(state, seal, record) {
   const { record: found, fault } = seal.open(record);
   if (fault) return { fault };
-  const { version: { vector }, ...rest } = found;
-  return { arrived: { zone: rest.zone, name: rest.name, tag: rest.tag, record: rest, vector } };
+  const { version, ...rest } = found;
+  noteOwnVersions(state, version);
+  return { arrived: { zone: rest.zone, name: rest.name, tag: rest.tag, record: rest, version } };
 }
 
 /**
@@ -120,7 +119,7 @@ export function arrivedRecords(state, page, isSnapshot) {
       arrivals.push(record);
       continue;
     }
-    const { arrived, fault } = opened(seal, record);
+    const { arrived, fault } = opened(state, seal, record);
     if (arrived) arrivals.push(arrived);
     else withheld.push(record);
     // A tombstone hides nothing that could be read.
@@ -176,7 +175,7 @@ function openedConflict(state, seal, entry, server) {
   const { sealing } = state;
   if (server.deleted) return { kind: "absent" };
   const key = sealing.relayKey(entry);
-  const { arrived, fault } = keyOf(server) === key ? opened(seal, server)
+  const { arrived, fault } = keyOf(server) === key ? opened(state, seal, server)
     : { fault: new SealFault("altered") };
   if (!arrived) {
     sealing.noteConflict(key, fault);

@@ -81,7 +81,7 @@ function rewindTo(state, old, inTime, base) {
     return null;
   }
   const entry = { ...old, fields: inTime.fields,
-    ...withLineage(changedLineage(old.lineage, state.device)) };
+    ...withLineage(changedLineage(old.lineage)) };
   entry.timeMade = recordOf(entry, state.device, 0);
   transaction.putEntry(entry);
   transaction.put(recordOf(entry, state.device, tag));
@@ -97,7 +97,7 @@ function restamp(state, old, shift, clock) {
   const stamp = Math.max(Math.min(old.modifiedAt + shift, clock.relayTime), newest + 1);
   const entry = { ...old, isStampTrusted: true };
   if (stamp !== old.modifiedAt) {
-    Object.assign(entry, withLineage(changedLineage(old.lineage, state.device)));
+    Object.assign(entry, withLineage(changedLineage(old.lineage)));
     entry.fields = state.merging.restamped(old, stamp);
     entry.modifiedAt = stamp;
     entry.timeMade = restampedTimeMade(state, old, stamp - old.modifiedAt);

@@ -7,12 +7,13 @@ import { knownTag, Outbox } from "./outbox.js";
 
 /**
  * A device's records, outbox and stored values, with the changes of the current transaction.
- * Writes, and makes no decisions. `vector`: that of a version of a sealed zone; missing in other
- * zones, and for a version that the relay has not acknowledged (see `lineage`).
+ * Writes, and makes no decisions. `version`: which one it is, of a sealed zone; missing in other
+ * zones, and for one that the relay has not acknowledged (see `lineage`). A store has a text in the
+ * place of versions and lineages.
  *
  * @typedef {{record: import("../record.js").Record, snapshot: number, isLost: boolean,
  *   ancestors?: string[],
- *   vector?: import("../../sealing/versionVector.js").VersionVector}} Row
+ *   version?: import("../../sealing/recordVersion.js").RecordVersion}} Row
  */
 export class WriteTransaction {
   /**
@@ -55,30 +56,30 @@ export class WriteTransaction {
   }
 
   /** Stores a record, which is then not lost. `snapshot`: number of the snapshot that names it.
-   * `replaced`: versions on which the record was made. `vector`: that of a version of a sealed zone
+   * `replaced`: versions on which the record was made. `version`: which one it is, of a sealed zone
    * without a local change. */
-  put(record, snapshot = 0, replaced = [], vector = null) {
+  put(record, snapshot = 0, replaced = [], version = null) {
     const key = keyOf(record);
     const row = this.#rows.get(key);
     const named = Math.max(row?.snapshot ?? 0, snapshot);
     // A tombstone without a tag stands for no record, or for one that the relay has lost.
-    const versions = replaced.filter((version) => version
-      && !(version.deleted && version.tag === 0) && !isSameVersion(version, record));
+    const others = replaced.filter((other) => other
+      && !(other.deleted && other.tag === 0) && !isSameVersion(other, record));
     const known = row?.ancestors ?? [];
     // A record names them with each of its versions.
-    const made = versions.map(fingerprint).filter((print) => !known.includes(print));
-    const included = [record, ...versions].flatMap((version) => version.includes ?? [])
+    const made = others.map(fingerprint).filter((print) => !known.includes(print));
+    const included = [record, ...others].flatMap((other) => other.includes ?? [])
       .filter((print) => !known.includes(print) && !made.includes(print));
     const prints = [...included, ...made];
     const ancestors = [...known, ...prints].slice(-limits.ancestors);
     this.#write(key, {
       record: plain(record), snapshot: named, isLost: false,
-      ...(ancestors.length > 0 ? { ancestors } : {}), ...(vector ? { vector } : {}),
+      ...(ancestors.length > 0 ? { ancestors } : {}), ...(version ? { version } : {}),
     });
   }
 
-  /** Returns the vector of the held version; null if there is none, or it has a local change. */
-  vector(key) { return this.#rows.get(key)?.vector ?? null; }
+  /** Returns the version that is held; null if there is none, or it has a local change. */
+  version(key) { return this.#rows.get(key)?.version ?? null; }
 
   /** Returns the fingerprints of versions that the record has replaced, oldest first. */
   ancestors(key) { return this.#rows.get(key)?.ancestors ?? []; }

@@ -169,7 +169,8 @@ export class Agent {
       return Promise.reject(new EditError("closed", "the client was closed; open another"));
     }
     return new Promise((resolve, reject) => {
-      const offer = bounds ? { id: this.#environment.uuid(), ...bounds } : undefined;
+      const { randomBytes } = this.#environment;
+      const offer = bounds ? { id: this.#environment.uuid(), randomBytes, ...bounds } : undefined;
       this.#jobs.push({ job: { ...job, offer }, resolve, reject });
       this.#runJobs();
     });

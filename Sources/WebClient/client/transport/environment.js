@@ -14,6 +14,7 @@ import { uuid } from "../../model/name.js";
  *   setTimer: (act: () => void, milliseconds: number) => any,
  *   clearTimer: (timer: any) => void,
  *   random: () => number,
+ *   randomBytes: (count: number) => Uint8Array,
  *   uuid: () => string,
  * }} Environment
  */
@@ -30,9 +31,12 @@ export function systemEnvironment() {
     setTimer: (act, milliseconds) => setTimeout(act, milliseconds),
     clearTimer: (timer) => clearTimeout(timer),
     random: () => crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32,
-    uuid: () => uuid((count) => crypto.getRandomValues(new Uint8Array(count))),
+    randomBytes,
+    uuid: () => uuid(randomBytes),
   };
 }
+
+const randomBytes = (count) => crypto.getRandomValues(new Uint8Array(count));
 
 /** One deadline; setting it again replaces the former time. */
 export class Deadline {

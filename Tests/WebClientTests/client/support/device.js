@@ -72,7 +72,8 @@ export class Device {
 
   /** Freezes the waiting changes as a batch for the relay. */
   freeze(id = this.random?.uuid() ?? "batch", records = 400) {
-    const offer = { id, records, bytes: 2 << 20, blockedZones: [] };
+    const offer = { id, records, bytes: 2 << 20, blockedZones: [],
+      randomBytes: (count) => this.random.bytes(count) };
     return this.step({ task: "freezeBatch", offer }).batch;
   }
 

@@ -26,6 +26,7 @@ export class FakeEnvironment {
     this.wall = () => this.#time + this.wallOffset;
     this.monotonic = () => this.#time;
     this.random = () => 0;
+    this.randomBytes = (count) => this.#random.bytes(count);
     this.uuid = () => this.#random.uuid();
     this.setTimer = (act, milliseconds) => {
       this.#timers.set(this.#number += 1, { at: this.#time + milliseconds, act });

@@ -1,6 +1,7 @@
 import { keyOf, nothingAt } from "../../../../Sources/WebClient/client/record.js";
 import { AccountKeys, KeyGeneration } from "../../../../Sources/WebClient/sealing/accountKeys.js";
 import { ZoneSeal } from "../../../../Sources/WebClient/sealing/zoneSeal.js";
+import { SeededRandom } from "../../support/seededRandom.js";
 import { Device } from "./device.js";
 import { desk } from "./deskApp.js";
 
@@ -94,7 +95,8 @@ export class SealingDevice extends Device {
   #batches = 0;
 
   constructor(number, options = {}) {
-    super(number.toString(16).padStart(16, "0"), { apps: [desk], ...options });
+    const random = new SeededRandom(number);
+    super(number.toString(16).padStart(16, "0"), { apps: [desk], random, ...options });
     this.disk.values.set("cursor", "1.1");
     this.start();
   }

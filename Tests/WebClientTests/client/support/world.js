@@ -180,7 +180,8 @@ class DeviceConnection {
 
   /** Performs a job at once; a crash before its writes are on disk undoes it. */
   #job({ job, bounds }) {
-    const offer = bounds ? { id: this.world.random.uuid(), ...bounds } : undefined;
+    const randomBytes = (count) => this.world.random.bytes(count);
+    const offer = bounds ? { id: this.world.random.uuid(), randomBytes, ...bounds } : undefined;
     const { breaks } = this.world;
     if (breaks.forgetsLosses && job.task === "forgetCursor") job.restoredThrough = null;
     let lost = false;
