@@ -126,7 +126,9 @@ class HostileWorld {
 
   #send(device) {
     const batch = device.nextBatch();
-    if (batch) device.answer(batch, this.relay.save(batch, device.id));
+    if (!batch) return;
+    const { retryLater } = device.answer(batch, this.relay.save(batch, device.id));
+    if (!this.#isHostile) assert.equal(retryLater, null, "an honest relay is not asked later");
   }
 
   #read(device) {

@@ -125,7 +125,7 @@ function conflictOpened(state, entry, server, applied) {
 /** Sends the change later if the relay has refused it for the very version that it was made on. */
 function pauseIfUnchanged({ transaction }, entry, applied) {
   const open = transaction.outbox.open(keyOf(entry));
-  if (!open || open.modifiedAt !== entry.modifiedAt) return;
+  if (open?.state.kind !== "waiting" || open.modifiedAt !== entry.modifiedAt) return;
   if ((open.base?.tag ?? 0) !== (entry.base?.tag ?? 0)) return;
   applied.retryLater = { code: "internalError",
     detail: "the relay reports a conflict with the version that it was told of" };

@@ -205,16 +205,17 @@ export function decide(state, decision, clock) {
   // A version of tag 0 is one that the relay has lost, or means that the record is gone; the base
   // is then what the relay has.
   const isThere = server.tag > 0;
+  const isSealed = state.sealing.isSealed(zone);
   const hasNothing = server.deleted && (entry.base?.tag ?? 0) === 0;
-  if (!keepLocal && (isThere || hasNothing)) {
+  if (!keepLocal && (isThere || hasNothing || isSealed)) {
     transaction.removeEntry(entry);
-    if (!isThere) {
+    if (!isThere && !isSealed) {
       transaction.removeRecord(key);
       return server;
     }
     transaction.put(server, 0, [transaction.record(key)], entry.lineage?.asked);
-    // Meanwhile the relay has deleted that version, which no device did.
-    if (state.sealing.isSealed(zone) && (entry.base?.tag ?? 0) === 0) loseRecord(state, key);
+    // Meanwhile the relay has gone back behind that version, or has deleted it.
+    if (isSealed && !isThere) loseRecord(state, key);
     return server;
   }
   checkScope(state, zone);
@@ -228,6 +229,7 @@ export function decide(state, decision, clock) {
     base: isThere ? server : entry.base,
     ...withLineage(resolvedLineage(changedLineage(entry.lineage))),
   };
+  if (isSealed && !isThere) decided.base = { ...server, tag: entry.base?.tag ?? 0 };
   if (!keepLocal) {
     Object.assign(decided, { type: server.type, fields: server.fields,
       chunks: server.chunks ?? [] });

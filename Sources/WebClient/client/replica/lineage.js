@@ -42,6 +42,13 @@ export function isRepeated(lineage) {
     && id.number === base.id.number;
 }
 
+/** True if the change is more than its base with other fields: it was frozen, or replaces changes
+ * that were. */
+export function isOwnVersion({ base, made, id }) {
+  const known = base?.vector ?? noVector;
+  return id !== null || !made.covers(known) || !known.covers(made);
+}
+
 /** Returns the lineage of a change that was made on this one, and replaces it. */
 export function changedLineage(lineage) {
   if (!lineage) return lineage;

@@ -39,19 +39,38 @@ export function freezeBatch(state, offer, clock) {
   return requestOf(state, offer.id, sent);
 }
 
-/** Returns the changes to send, in a sealed zone with their ids as versions. Parks changes to
- * records that have no numbers left for further versions: only a program that gives the greatest
- * number at once leads to that. */
+/** Returns the changes to send, in a sealed zone with their ids as versions. Parks those that a
+ * sealed zone cannot send. */
 function chooseIdentified(state, offer) {
-  const detail = "the record can have no further versions; copy it";
+  // Each turn but the last parks a change.
   for (;;) {
-    const chosen = choose(state, offer);
-    const made = chosen.map((entry) => identified(state, entry, offer.randomBytes));
-    if (!made.includes(null)) return made;
-    for (const entry of chosen.filter((_, index) => made[index] === null)) {
-      state.transaction.putEntry(parked(entry, { code: "badRequest", detail }));
-    }
+    const identities = choose(state, offer).map((entry) => identify(state, entry, offer));
+    const refused = identities.filter(({ detail }) => detail);
+    if (refused.length === 0) return identities.map(({ entry }) => entry);
+    for (const { entry, detail } of refused) parkUnsent(state, entry, detail);
   }
+}
+
+/** Returns the change with its id as a version, or the `detail` of the reason that it cannot be
+ * sent. */
+function identify(state, entry, { randomBytes }) {
+  if (state.sealing.isSealed(entry.zone) && entry.chunks?.length > 0) {
+    return { entry,
+      detail: "the zone is sealed, and files cannot be sealed yet; remove the file" };
+  }
+  const made = identified(state, entry, randomBytes);
+  // Only a program that gives the greatest number at once leads to that.
+  if (!made) return { entry, detail: "the record can have no further versions; copy it" };
+  return { entry: made };
+}
+
+/** Parks a change that waits. Others of its group go on without it. */
+function parkUnsent(state, entry, detail) {
+  if (isGrouped(entry)) {
+    ungroup(state, state.transaction.outbox.entries()
+      .filter(({ group, number }) => group === entry.group && number !== entry.number));
+  }
+  state.transaction.putEntry(parked(entry, { code: "badRequest", detail }));
 }
 
 /** Returns the lost versions that the entry includes, for the relay; none unless the relay has lost
@@ -82,7 +101,7 @@ function choose(state, offer) {
   return ungroup(state, members).slice(0, 1);
 }
 
-/** Splits a group that is too large for one batch: its members are sent one after the other. The
+/** Splits a group that cannot be one batch: its members are sent one after the other. The
  * copies have the smaller numbers and go first, so that no content is overwritten before it is
  * saved. */
 function ungroup(state, members) {

@@ -108,7 +108,11 @@ function rebaseOnOpened(state, entry, lineage, { record, version }) {
 /** Makes `tag` the tag that the change replaces at the relay; 0: the relay has no record. What it
  * was made on stays. */
 export function rebaseOnTag({ transaction }, entry, tag) {
-  transaction.putEntry({ ...entry, base: entry.base && { ...entry.base, tag } });
+  const put = { ...entry, base: entry.base && { ...entry.base, tag } };
+  if (entry.state.kind === "asking") {
+    put.state = { kind: "asking", server: missing(entry.state.server) };
+  }
+  transaction.putEntry(put);
   const held = transaction.record(keyOf(entry));
   if (held) transaction.put({ ...held, tag });
 }

@@ -1,6 +1,6 @@
 import { chunksIn } from "../../model/fileReference.js";
 import { SealFault } from "../../sealing/zoneSeal.js";
-import { keyOf } from "../record.js";
+import { keyOf, standsForLost } from "../record.js";
 import { EditError } from "./editing.js";
 import { readAgain } from "./restore.js";
 import { areGenerations, storedSeals } from "./sealedZones.js";
@@ -45,7 +45,8 @@ function checkAdoption({ sealing, transaction }, keys) {
   }
   const entries = transaction.outbox.entries().filter((entry) => entry.zone === zone);
   const haveLeft = entries.some(({ state, firstSent, base }) =>
-    state.kind === "sent" || typeof firstSent === "number" || (base?.tag ?? 0) > 0);
+    state.kind === "sent" || state.kind === "parked" || typeof firstSent === "number"
+      || (base && (base.tag > 0 || standsForLost(base))));
   const seal = sealing.sealOf(keys);
   const areSealed = transaction.allRecords(zone).every((record) =>
     transaction.outbox.open(keyOf(record)) || seal.open(record).record);

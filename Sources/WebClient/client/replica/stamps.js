@@ -1,7 +1,7 @@
 import { equal } from "../../json/jsonValue.js";
 import { limits } from "../limits.js";
 import { keyOf } from "../record.js";
-import { changedLineage, withLineage } from "./lineage.js";
+import { changedLineage, isOwnVersion, withLineage } from "./lineage.js";
 import { recordOf } from "./outbox.js";
 
 /**
@@ -75,14 +75,16 @@ function rewind(state, entry, clock) {
 function rewindTo(state, old, inTime, base) {
   const { transaction } = state;
   const tag = transaction.record(keyOf(old))?.tag ?? base.tag;
-  if (inTime === base) {
+  // A version that has left the device is not undone by silence.
+  const mustBeSent = !!old.lineage && (isOwnVersion(old.lineage) || tag === 0);
+  if (inTime === base && !mustBeSent) {
     transaction.removeEntry(old);
     transaction.put({ ...base, tag }, 0, [], old.lineage?.base);
     return null;
   }
   const entry = { ...old, fields: inTime.fields,
     ...withLineage(changedLineage(old.lineage)) };
-  entry.timeMade = recordOf(entry, state.device, 0);
+  entry.timeMade = inTime === base ? null : recordOf(entry, state.device, 0);
   transaction.putEntry(entry);
   transaction.put(recordOf(entry, state.device, tag));
   return entry;
