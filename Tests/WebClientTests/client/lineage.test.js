@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  restoredVersions, storedVersions,
+} from "../../../Sources/WebClient/client/replica/lineage.js";
+import { base64url, base64urlBytes } from "../../../Sources/WebClient/sealing/base64url.js";
+import { hex } from "../../../Sources/WebClient/sealing/hex.js";
+import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
+import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
+
+const id = (writer, number) => ({ writer: writer.repeat(16), number });
+const base = new RecordVersion(id("a", 7), new VersionVector([id("b", 5)], 1));
+const asked = new RecordVersion(id("b", 8));
+const full = { base, made: base.vector, id: id("c", 2 ** 53 - 1), asked };
+
+const storedBytes = (lineage) => base64urlBytes(storedVersions({ lineage }).lineage);
+const restored = (bytes) => restoredVersions({ lineage: base64url(bytes) }).lineage;
+
+test("a lineage is stored in four parts, each behind its length", () => {
+  const length = (parts) => parts.map((part) => part.length.toString(16).padStart(4, "0"));
+  const parts = [base.bytes(), full.made.bytes(), base.bytes().subarray(0, 16), asked.bytes()];
+  const lineage = { ...full, id: base.id, made: base.made };
+  parts[1] = base.made.bytes();
+  assert.equal(hex(storedBytes(lineage)),
+    length(parts).map((text, at) => text + hex(parts[at])).join(""));
+  const none = { base: null, made: new VersionVector(), id: null, asked: null };
+  assert.equal(hex(storedBytes(none)), "0000" + "0008" + "00".repeat(8) + "0000" + "0000");
+  assert.deepEqual(restored(storedBytes(none)), none);
+});
+
+test("any part of a lineage may be missing but the vector", () => {
+  for (const missing of [[], ["base"], ["id"], ["asked"], ["base", "id", "asked"]]) {
+    const nulls = Object.fromEntries(missing.map((name) => [name, null]));
+    const lineage = { ...full, ...nulls };
+    assert.deepEqual(restored(storedBytes(lineage)), lineage);
+  }
+});
+
+test("a lineage that is cut off, or has bytes behind it, is not readable", () => {
+  const bytes = storedBytes(full);
+  for (let length = 1; length < bytes.length; length += 1) {
+    assert.throws(() => restored(bytes.subarray(0, length)), RangeError, `${length} bytes`);
+  }
+  assert.throws(() => restored(Uint8Array.of(...bytes, 0)), RangeError);
+});
+
+test("a lineage with an id that cannot be made on its vector is not readable", () => {
+  const lineage = { ...full, id: base.id };
+  assert.throws(() => restored(storedBytes(lineage)), RangeError);
+});
+
+test("what is no text is not readable", () => {
+  for (const lineage of [{}, 1, "=", "A"]) {
+    assert.throws(() => restoredVersions({ lineage }), RangeError);
+    assert.throws(() => restoredVersions({ version: lineage }), RangeError);
+  }
+});
