@@ -130,6 +130,29 @@ test("an edit after a set-back loses neither itself nor what was forgotten", () 
   }
 });
 
+test("several edits of one batch after a set-back lose nothing", () => {
+  for (let seed = 0; seed < 10; seed += 1) {
+    const { relay, desk } = pair();
+    desk.random = new SeededRandom(200 + seed);
+    const editBoth = (text) => {
+      desk.pass(10);
+      desk.edit(...["d", "e"].map((name) => draft(name, `${name} ${text}`)));
+    };
+    editBoth("first");
+    send(relay, desk);
+    const copy = structuredClone(desk.disk);
+    editBoth("forgotten");
+    send(relay, desk);
+    setBack(desk, copy);
+    editBoth("second");
+    const batch = desk.nextBatch();
+    editBoth("third");
+    desk.answer(batch, relay.save(batch, desk.id));
+    send(relay, desk);
+    assert.deepEqual(textsOf(desk), ["d forgotten", "d third", "e forgotten", "e third"]);
+  }
+});
+
 test("two versions of a writer that was set back are merged by those who read both", () => {
   const { relay, desk, phone } = pair();
   desk.edit(draft("d", "first"));

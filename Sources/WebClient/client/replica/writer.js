@@ -62,20 +62,19 @@ export function noteOwnVersions(state, { vector }) {
   }
 }
 
-/** Handles a version of this replica's writer which the refused change was not made on: the storage
- * was set back, and the replica has given the change a greater number. Returns the waiting change,
- * which then does not include what it refused. */
+/** Handles a version of the refused change's writer, this replica, which the change was not made
+ * on: the storage was set back, and the replica has given the change a greater number. Returns the
+ * waiting change, which then does not include what it refused. The id may have been given up
+ * before, for another change of the same answer. */
 export function withoutFork(state, waiting, refused, { vector }) {
   const own = versionOf(refused.lineage);
-  if (!own || isRepeated(refused.lineage) || own.id.writer !== state.sealing.writer?.id) {
-    return waiting;
-  }
+  if (!own || isRepeated(refused.lineage)) return waiting;
   const { writer } = own.id;
   const number = vector.number(writer);
   const isFork = vector.names({ writer, number }) && number > own.made.number(writer)
     && number < own.id.number;
   if (!isFork) return waiting;
-  setWriter(state, null);
+  if (state.sealing.writer?.id === writer) setWriter(state, null);
   const put = waiting.lineage
     ? { ...waiting, lineage: { ...waiting.lineage, made: own.made, id: null } } : waiting;
   state.transaction.putEntry(put);
