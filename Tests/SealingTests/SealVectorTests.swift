@@ -136,8 +136,7 @@ struct SealVectorTests {
       let made = try #require(version["made"]?.array).map { try id($0) }
       let floor = try #require(version["floor"]?.int64)
       let vector = try #require(VersionVector(entries: made, floor: floor))
-      let id = try id(version)
-      return try #require(RecordVersion(id, madeOn: vector))
+      return try #require(RecordVersion(try id(version), madeOn: vector))
     }
 
     private func id(_ value: JSONValue) throws -> VersionID {
