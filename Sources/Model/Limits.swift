@@ -282,6 +282,8 @@ package enum Limits {
   package static let relayNamesKept = 100_000
   /// Writers that a version vector names; earlier ones count as seen (`VersionVector.floor`).
   package static let vectorEntries = 64
+  /// Ids that a change in a sealed zone has had as a version, of which it remembers the newest.
+  package static let givenIDs = 8
   /// Lost versions that a record names as included.
   @usableFromInline package static let includes = 8
   /// Acts of the timer that one further act names as replaced.

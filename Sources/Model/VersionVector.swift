@@ -99,6 +99,14 @@ package struct VersionVector: Hashable, Sendable {
     return joined(with: added)
   }
 
+  /// Returns the vector with this number for the writer's versions, or with the floor if that is
+  /// greater.
+  package func setting(_ writer: WriterID, to number: Int64) -> VersionVector {
+    var other = self
+    other.entries.removeAll { $0.writer == writer }
+    return number > floor ? other.adding(VersionID(writer: writer, number: number)) : other
+  }
+
   /// Removes the smallest numbers if there are too many entries. Every writer is then taken to have
   /// been seen up to the greatest of them.
   private mutating func makeRoom() {

@@ -214,17 +214,21 @@ extension OutboxEntry {
     /// Id of the change as a version, once it was frozen; nil again if it was changed since. That of
     /// `base` if the change only saves that version again.
     @usableFromInline package var id: VersionID?
+    /// Ids that this home has given to the change since `base`, oldest first: at most
+    /// `Limits.givenIDs`. Another one of the same writer shows that the home was set back.
+    @usableFromInline package var given: [VersionID]
     /// Version that a person is asked about.
     @usableFromInline package var asked: RecordVersion?
 
     @usableFromInline
     package init(
       base: RecordVersion?, made: VersionVector, id: VersionID? = nil,
-      asked: RecordVersion? = nil
+      given: [VersionID] = [], asked: RecordVersion? = nil
     ) {
       self.base = base
       self.made = made
       self.id = id
+      self.given = given
       self.asked = asked
     }
 
@@ -236,11 +240,14 @@ extension OutboxEntry {
 }
 
 extension OutboxEntry.Lineage {
-  /// Four parts, each behind its length in 2 bytes: base, vector, id and asked version; a part of no
-  /// bytes stands for none.
+  /// Five parts, each behind its length in 2 bytes: base, vector, id, given ids and asked version; a
+  /// part of no bytes stands for none.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    for part in [base?.bytes ?? [], made.bytes, id?.bytes ?? [], asked?.bytes ?? []] {
+    let parts = [
+      base?.bytes ?? [], made.bytes, id?.bytes ?? [], given.flatMap(\.bytes), asked?.bytes ?? [],
+    ]
+    for part in parts {
       bytes.append(UInt8(truncatingIfNeeded: part.count >> 8))
       bytes.append(UInt8(truncatingIfNeeded: part.count))
       bytes += part
@@ -253,17 +260,20 @@ extension OutboxEntry.Lineage {
     var reader = ByteReader(bytes)
     func part() -> ArraySlice<UInt8>? { reader.length().flatMap { reader.part($0) } }
     guard let base = part(), let made = part().flatMap({ VersionVector(bytes: $0) }),
-      let id = part(), let asked = part(), reader.isAtEnd
+      let id = part(), let given = part(), let asked = part(), reader.isAtEnd,
+      id.isEmpty || id.count == 16
     else { return nil }
     self.init(made: made)
     if !base.isEmpty {
       guard let base = RecordVersion(bytes: base) else { return nil }
       self.base = base
     }
-    if !id.isEmpty {
-      var reader = ByteReader(id)
-      guard let id = VersionID(&reader), reader.isAtEnd else { return nil }
-      self.id = id
+    var ids = ByteReader(id)
+    self.id = VersionID(&ids)
+    var givenIDs = ByteReader(given)
+    while !givenIDs.isAtEnd {
+      guard let id = VersionID(&givenIDs) else { return nil }
+      self.given.append(id)
     }
     if !asked.isEmpty {
       guard let asked = RecordVersion(bytes: asked) else { return nil }

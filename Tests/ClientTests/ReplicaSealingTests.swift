@@ -756,6 +756,51 @@ struct ReplicaSealingTests {
     #expect(try opened(relay.records[0]).text == "more")
   }
 
+  /// A snapshot does not name what the relay has deleted.
+  @Test mutating func aConflictThatCannotBeReadIsTriedAgainAfterASnapshot() throws {
+    var (desk, _) = try pair()
+    try write("diary", "a secret", on: &desk)
+    var bad = relay.records[0]
+    bad.fields = Array("{}".utf8)
+    relay.put(bad)
+    desk.pass(milliseconds: 10)
+    try write("diary", "more", on: &desk)
+    #expect(desk.outbox.unreadableCount == 1)
+    relay.forget(bad.key)
+    desk.perform(.forgetCursor(restoredThrough: nil))
+    desk.page(relay.live, from: nil, to: 9)
+    try send(&desk)
+    #expect(desk.outbox.unsent == 0 && desk.outbox.unreadableCount == 0)
+    #expect(try opened(relay.records[0]).text == "more")
+  }
+
+  /// The merge of the desk's version with the deletion is no newer than that version: the phone's
+  /// edit of it is newer.
+  @Test mutating func anEditOfAVersionOutlivesItsMergeWithADeletion() throws {
+    var (desk, phone) = try pair()
+    var laptop = try ReplicaHarness(device: 3)
+    #expect(laptop.seal(sealKeys([1])) == true)
+    laptop.page([], from: nil, to: 1)
+    try write("diary", page: "first", on: &desk)
+    try read(on: &phone)
+    try read(on: &laptop)
+    desk.pass(milliseconds: 10)
+    try write("diary", page: "second", on: &desk)
+    try read(on: &phone)
+    phone.pass(milliseconds: 20)
+    phone.edit(.fields("diary", TestApp.page, ["text": "third"]))
+    // The relay saves the deletion of a version that it had before.
+    laptop.pass(milliseconds: 500)
+    laptop.edit(EditRequest(key: .desk("diary"), type: TestApp.page) { _ in nil })
+    let deletion = try laptop.freezeOneBatch()
+    try laptop.answer(deletion, relay.take(deletion, by: laptop.device))
+    try read(on: &desk)
+    try send(&desk)
+    try read(on: &phone)
+    try send(&phone)
+    #expect(try opened(relay.records[0]).text == "third")
+  }
+
   @Test mutating func filesAreRefusedUntilTheyCanBeSealed() throws {
     var (desk, _) = try pair()
     let hash = String(repeating: "0", count: 64)

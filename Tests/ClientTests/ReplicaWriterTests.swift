@@ -46,6 +46,53 @@ struct ReplicaWriterTests {
     try expectBoth("forgotten", "fourth", on: &phone)
   }
 
+  /// The answer does not say that another version is there; the changes do, after the edit.
+  @Test(arguments: UInt64(1)...12)
+  mutating func nothingIsLostToAnEditOfAnUnansweredChange(seed: UInt64) throws {
+    var (desk, phone) = try pair(seed: seed)
+    try write("first", on: &desk)
+    try read(on: &phone)
+    let backup = desk.store.copy()
+    desk.pass(milliseconds: 10)
+    try write("forgotten", on: &desk)
+    desk.setBack(to: backup)
+    desk.pass(milliseconds: 10)
+    desk.edit(draft("third"))
+    let batch = try desk.freezeOneBatch()
+    desk.perform(.setAside(batch.id))
+    desk.pass(milliseconds: 10)
+    desk.edit(draft("fourth"))
+    desk.perform(.retryRefused(withParked: false))
+    try desk.apply(relay.live)
+    try send(&desk)
+    try expectBoth("forgotten", "fourth", on: &phone)
+  }
+
+  /// One answer reports several forgotten versions.
+  @Test(arguments: UInt64(1)...12)
+  mutating func nothingIsLostIfSeveralVersionsAreForgotten(seed: UInt64) throws {
+    var (desk, phone) = try pair(seed: seed)
+    let names = ["a", "b", "c"]
+    for name in names { desk.edit(draft("first", name)) }
+    try send(&desk)
+    try read(on: &phone)
+    let backup = desk.store.copy()
+    desk.pass(milliseconds: 10)
+    for name in names { desk.edit(draft("forgotten", name)) }
+    try send(&desk)
+    desk.setBack(to: backup)
+    desk.pass(milliseconds: 10)
+    for name in names { desk.edit(draft("third", name)) }
+    let batch = try desk.freezeOneBatch()
+    desk.pass(milliseconds: 10)
+    for name in names { desk.edit(draft("fourth", name)) }
+    try desk.answer(batch, relay.save(batch, by: desk.device))
+    try send(&desk)
+    try read(on: &phone)
+    let texts = try phone.store.allRecords().compactMap(\.text).sorted()
+    #expect(texts == ["forgotten", "forgotten", "forgotten", "fourth", "fourth", "fourth"])
+  }
+
   /// The phone has made a version on the forgotten one.
   @Test(arguments: UInt64(1)...12)
   mutating func nothingIsLostToAVersionThatWasMadeOnTheForgottenOne(seed: UInt64) throws {
@@ -169,8 +216,8 @@ struct ReplicaWriterTests {
     (try home(device: 1, seed: 2 * seed), try home(device: 2, seed: 2 * seed + 1))
   }
 
-  private func draft(_ text: String) -> EditRequest {
-    .fields("d", TestApp.draft, ["text": .string(text)])
+  private func draft(_ text: String, _ name: String = "d") -> EditRequest {
+    .fields(name, TestApp.draft, ["text": .string(text)])
   }
 
   private mutating func write(_ text: String, on device: inout ReplicaHarness) throws {

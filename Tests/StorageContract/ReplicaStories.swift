@@ -108,7 +108,7 @@ enum ReplicaStories {
       let version = try #require(RecordVersion(id, madeOn: scene.vector))
       let lineages: [OutboxEntry.Lineage?] = [
         nil, OutboxEntry.Lineage(base: nil, made: VersionVector()),
-        OutboxEntry.Lineage(base: nil, made: scene.vector, id: id),
+        OutboxEntry.Lineage(base: nil, made: scene.vector, id: id, given: [id]),
         OutboxEntry.Lineage(base: version, made: version.vector, asked: version),
       ]
       for lineage in lineages {

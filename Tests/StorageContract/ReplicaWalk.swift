@@ -128,6 +128,7 @@ package struct ReplicaWalk {
   private mutating func lineage() -> OutboxEntry.Lineage {
     OutboxEntry.Lineage(
       base: version(), made: vector(), id: chance(2) ? nil : id(above: 0),
+      given: (0..<number(3)).map { _ in id(above: 0) },
       asked: chance(2) ? nil : version())
   }
 

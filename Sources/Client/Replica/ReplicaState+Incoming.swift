@@ -342,10 +342,14 @@ extension ReplicaState {
   ) throws(StorageError) {
     // The stamp is the newer of the two, so that a third version, made before the merge, is
     // compared with the time of the edits and not with the time of the merge. A version that only
-    // the relay's has made keeps its stamp: a change that was made on it is newer.
+    // the relay's has made keeps its stamp: a change that was made on it is newer. So does, in a
+    // sealed zone, one that is saved again.
     let isServers =
       Merging.equal(fields, server.fields) && !Merging.equal(fields, entry.fields)
-    let newer = max(entry.modifiedAt, server.modifiedAt)
+    let isOwn =
+      entry.lineage != nil && Merging.equal(fields, entry.fields)
+      && !Merging.equal(fields, server.fields)
+    let newer = isOwn ? entry.modifiedAt : max(entry.modifiedAt, server.modifiedAt)
     let merged = OutboxEntry(
       number: transaction.allocateNumber(), key: entry.key,
       type: entry.fields == nil ? server.type : entry.type, fields: fields,

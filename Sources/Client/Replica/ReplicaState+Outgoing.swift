@@ -340,7 +340,10 @@ extension ReplicaState {
       let (base, firstSent) = (open.base, open.firstSent)
       open = later
       open.base = base
-      if let lineage = entry.lineage { open.lineage?.base = lineage.base }
+      if let lineage = entry.lineage {
+        open.lineage?.base = lineage.base
+        open.lineage?.given = lineage.given
+      }
       open.firstSent = firstSent
       open.timeMade = later.timeMade ?? entry.timeMade
       open.group = entry.group

@@ -89,7 +89,7 @@ extension ReplicaState {
   mutating func reconcile(
     _ entry: OutboxEntry, _ server: OpenedRecord, _ applied: inout Applied
   ) throws(StorageError) {
-    let lineage = entry.lineage ?? OutboxEntry.Lineage()
+    let lineage = lineageWithoutForks(entry, server.version)
     if let asked = lineage.asked, case .asking(let known) = entry.state,
       asked.includes(server.version)
     {
@@ -182,7 +182,7 @@ extension ReplicaState {
       entry.lineage?.version == server.version
       && Merging.equal(entry.fields, server.record.fields)
     if isOwn { return try acknowledge(entry, server.record.tag) }
-    let open = handleFork(returnToWaiting(entry), entry, server.version)
+    let open = returnToWaiting(entry)
     guard !isOff(entry.key.zone) else { return }
     try reconcile(open, server, &applied)
     pauseIfUnchanged(entry, &applied)
@@ -257,6 +257,7 @@ extension ReplicaState {
     if lineage.id == nil {
       guard let id = nextID(on: lineage.made, &random) else { return false }
       lineage.id = id
+      lineage.given = (lineage.given + [id]).suffix(Limits.givenIDs)
     }
     entry.lineage = lineage
     return true
@@ -288,24 +289,26 @@ extension ReplicaState {
     if version.vector.names(own) { setWriter(nil) }
   }
 
-  /// Handles a version of this home's writer which the refused change was not made on: the home was
-  /// set back, and has given the change a greater number. Returns the waiting change, which then
-  /// does not include what it refused.
-  private mutating func handleFork(
-    _ waiting: OutboxEntry, _ refused: OutboxEntry, _ server: RecordVersion
-  ) -> OutboxEntry {
-    guard let own = refused.lineage?.version, !refused.isRepeated,
-      own.id.writer == sealing.writer?.id
-    else { return waiting }
-    let number = server.vector[own.id.writer]
-    let isNamed = server.vector.names(VersionID(writer: own.id.writer, number: number))
-    guard isNamed, number > own.made[own.id.writer], number < own.id.number else { return waiting }
-    setWriter(nil)
-    var waiting = waiting
-    waiting.lineage?.made = own.made
-    waiting.lineage?.id = nil
-    transaction.put(waiting)
-    return waiting
+  /// Returns the lineage of a change, which does not include what the home has forgotten. If the
+  /// relay's version includes one of the home's that is neither in the base nor the change as it was
+  /// frozen, the home was set back; the numbers that it has given since say nothing then of the
+  /// forgotten ones, although they may be greater.
+  private mutating func lineageWithoutForks(
+    _ entry: OutboxEntry, _ server: RecordVersion
+  ) -> OutboxEntry.Lineage {
+    var lineage = entry.lineage ?? OutboxEntry.Lineage()
+    for writer in Set(lineage.given.map(\.writer)).sorted() {
+      let found = VersionID(writer: writer, number: server.vector[writer])
+      let known = lineage.base?.vector[writer] ?? 0
+      guard server.vector.names(found), found.number > known, !lineage.given.contains(found) else {
+        continue
+      }
+      if sealing.writer?.id == writer { setWriter(nil) }
+      lineage.made = lineage.made.setting(writer, to: known)
+      if lineage.id?.writer == writer, !lineage.isRepeated { lineage.id = nil }
+      lineage.given.removeAll { $0.writer == writer }
+    }
+    return lineage
   }
 
   /// True if the version includes the change of this lineage.
@@ -352,6 +355,7 @@ extension OutboxEntry.Lineage {
   /// both.
   var resolved: OutboxEntry.Lineage {
     guard let asked else { return self }
-    return OutboxEntry.Lineage(base: asked, made: made.joined(with: asked.vector), id: id)
+    return OutboxEntry.Lineage(
+      base: asked, made: made.joined(with: asked.vector), id: id, given: given)
   }
 }

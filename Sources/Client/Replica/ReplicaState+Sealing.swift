@@ -135,8 +135,10 @@ extension ReplicaState {
     return arrived
   }
 
-  /// Forgets what could not be read, at the beginning of a snapshot: it brings all of it again.
+  /// Forgets what could not be read, at the beginning of a snapshot: it brings all of it again, and
+  /// does not name what the relay has deleted since.
   mutating func forgetUnreadable() {
+    sealing.retryConflicts()
     guard !sealing.unreadable.isEmpty || sealing.hasMoreUnreadable else { return }
     sealing.setUnreadable([:], hasMore: false)
     storeUnreadable()

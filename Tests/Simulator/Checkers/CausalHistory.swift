@@ -199,7 +199,11 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// concurrent with what was done meanwhile, as if it were done only now.
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
     var past = seen[device] ?? EditSet()
-    if keepsOrder { return recordVersion(entry, past, on: device) }
+    if keepsOrder {
+      // The same content may be the result of a merge with the relay's version.
+      past.formUnion(pastOfTag[entry.base?.tag ?? 0] ?? EditSet())
+      return recordVersion(entry, past, on: device)
+    }
     for fact in Fact.list(in: entry.fields ?? []) {
       past.insert(repeatedAct(number(of: fact), device))
     }
