@@ -278,6 +278,8 @@ package enum Limits {
   /// Records of sealed zones that are listed as unreadable; of further ones only their presence is
   /// known.
   package static let unreadableRecords = 1_000
+  /// Zones whose derived keys a device keeps in memory.
+  package static let zoneSealsKept = 1_000
   /// Names at the relay, of records of sealed zones, that a device keeps in memory.
   package static let relayNamesKept = 100_000
   /// Writers that a version vector names; earlier ones count as seen (`VersionVector.floor`).

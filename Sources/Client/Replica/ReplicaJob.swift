@@ -58,14 +58,14 @@ enum ReplicaTask: Sendable {
   case edit(OrderID, EditRequest)
   case transact(OrderID, EditScript)
   /// Joins, with the keys of sealed zones; or does neither.
-  case join(OrderID, HomeIdentity, [ZoneKeys] = [])
+  case join(OrderID, HomeIdentity, SealingKeys? = nil)
   case decide(OrderID, RecordKey, keepLocal: Bool)
   case perform(OrderID, app: String, JSONValue)
   case show(OrderID, app: String, JSONValue)
   case nameDevices([DeviceID: String])
   case setSyncing(OrderID, zone: Name, Bool)
   /// See `AgentOrder.seal`.
-  case seal(OrderID, [ZoneKeys])
+  case seal(OrderID, SealingKeys)
   case answerRestore(OrderID, app: String)
   /// Makes the edits that are due. When connected, edits of other devices are left to them for a
   /// grace period.

@@ -12,35 +12,40 @@ extension ReplicaState {
 
   /// See `ReplicaTask.seal`. Returns the device's new position if it reads again from the
   /// beginning.
-  mutating func adoptSeals(_ list: [ZoneKeys]) throws(StorageError)
+  mutating func adoptSeals(_ keys: SealingKeys) throws(StorageError)
     -> (Result<Bool, EditFailure>, movedTo: ChangePosition?)
   {
     guard identity != nil else { return (.failure(.notJoined), nil) }
-    guard Set(list.map(\.zone)).count == list.count else {
+    guard keys.isUnambiguous else {
       return (.failure(.refused(EditRefusal("the keys of a zone are given twice"))), nil)
     }
-    for keys in list {
-      if let failure = try failure(ofAdopting: keys) { return (.failure(failure), nil) }
+    let held = sealing.keys
+    let adopted = held?.replaced(by: keys) ?? keys
+    if let held, !adopted.contains(held) {
+      let reason = "a zone is sealed with a key that is not among the new ones"
+      return (.failure(.refused(EditRefusal(reason))), nil)
     }
-    let new = list.filter { sealing.keys[$0.zone] != $0 }
-    guard !new.isEmpty else { return (.success(false), nil) }
-    for keys in new {
-      if sealing.keys[keys.zone] == nil { try removeSealedRecords(of: keys.zone) }
-      sealing.adopt(keys)
+    guard adopted != held else { return (.success(false), nil) }
+    for zone in try zonesOfHome() where held?.keys(of: zone) == nil {
+      guard let keys = adopted.keys(of: zone) else { continue }
+      if let failure = try failure(ofSealing: keys) { return (.failure(failure), nil) }
+      try removeSealedRecords(of: zone)
     }
+    sealing.adopt(adopted)
     sealing.retryConflicts()
-    let stored = sealing.keys.values.sorted { $0.zone < $1.zone }.map(\.storedValue)
-    transaction.setValue(Self.sealKeysKey, JSONValue.array(stored).text)
+    transaction.setValue(Self.sealKeysKey, adopted.storedValue.text)
     return (.success(true), movePositionBack(to: nil))
   }
 
-  /// Returns nil if the keys may be adopted.
-  private func failure(ofAdopting keys: ZoneKeys) throws(StorageError) -> EditFailure? {
-    if let held = sealing.keys[keys.zone] {
-      if keys.contains(held) { return nil }
-      let reason = "zone \(keys.zone.text) is sealed with a key that is not among the new ones"
-      return .refused(EditRefusal(reason))
-    }
+  /// Returns the zones of which the home has records or changes.
+  private func zonesOfHome() throws(StorageError) -> [Name] {
+    var zones = Set(try transaction.store.allRecords().map(\.zone))
+    zones.formUnion(transaction.outbox.entries.map(\.key.zone))
+    return zones.sorted()
+  }
+
+  /// Returns nil if nothing of the zone has left the device unsealed.
+  private func failure(ofSealing keys: ZoneKeys) throws(StorageError) -> EditFailure? {
     let zone = keys.zone.text
     let entries = transaction.outbox.entries.filter { $0.key.zone == keys.zone }
     let haveLeft = entries.contains { entry in
@@ -78,16 +83,10 @@ extension ReplicaState {
     sealing = SealedZones()
     guard let text = try transaction.store.value(Self.sealKeysKey) else { return }
     // Without its keys, a device would send the records of a sealed zone as they are.
-    let list = JSONValue(ifJSON: Array(text.utf8))?.array ?? []
-    for value in list {
-      guard let keys = ZoneKeys(stored: value), !sealing.isSealed(keys.zone) else {
-        throw .corrupt(path: "home", detail: "the keys of its sealed zones are not readable")
-      }
-      sealing.adopt(keys)
+    guard let keys = JSONValue(ifJSON: Array(text.utf8)).flatMap({ SealingKeys(stored: $0) }) else {
+      throw .corrupt(path: "home", detail: "the keys of its sealed zones are not readable")
     }
-    guard !sealing.isEmpty else {
-      throw .corrupt(path: "home", detail: "the keys of its sealed zones are missing")
-    }
+    sealing.adopt(keys)
     sealing.writer = try transaction.store.value(Self.sealWriterKey).flatMap {
       SealingWriter(stored: $0)
     }

@@ -188,11 +188,11 @@ struct ReplicaState {
     [try transaction.record(key)].compactMap { $0 }.filter { !$0.isDeleted }
   }
 
-  private mutating func join(_ identity: HomeIdentity, _ keys: [ZoneKeys]) throws(StorageError)
+  private mutating func join(_ identity: HomeIdentity, _ keys: SealingKeys?) throws(StorageError)
     -> Result<LoadedHome, EditFailure>
   {
     try join(identity)
-    if !keys.isEmpty, case (.failure(let failure), _) = try adoptSeals(keys) {
+    if let keys, case (.failure(let failure), _) = try adoptSeals(keys) {
       try discard()
       try load()
       return .failure(failure)

@@ -15,9 +15,10 @@ import LockstepSealing
 struct SealedZones {
   /// This home as the author of versions; nil until it makes one.
   var writer: SealingWriter?
-  /// Keys of the sealed zones. A zone that was sealed once is never taken for a plain one.
-  private(set) var keys: [Name: ZoneKeys] = [:]
-  private var seals: [Name: ZoneSeal] = [:]
+  /// Keys of the sealed zones; nil if none is sealed. A zone that was sealed once is never taken for
+  /// a plain one.
+  private(set) var keys: SealingKeys?
+  private var seals = ZoneSeals()
   /// Records at the relay that this device cannot read, by their names there, with the reason:
   /// those that came with the changes, and those that the relay has reported as conflicts with a
   /// change. The latter are not stored: the change is tried again in the next process.
@@ -28,20 +29,20 @@ struct SealedZones {
   private(set) var hasMoreUnreadable = false
   private let relayNames = RelayNames()
 
-  func seal(_ zone: Name) -> ZoneSeal? { seals[zone] }
+  func seal(_ zone: Name) -> ZoneSeal? { keys.flatMap { seals.seal(zone, $0) } }
 
-  var isEmpty: Bool { seals.isEmpty }
+  var isEmpty: Bool { keys == nil }
 
-  func isSealed(_ zone: Name) -> Bool { seals[zone] != nil }
+  func isSealed(_ zone: Name) -> Bool { seal(zone) != nil }
 
   /// True if the relay is known to have records that the device cannot read.
   var hasUnreadable: Bool {
     !unreadable.isEmpty || hasMoreUnreadable || !unreadableConflicts.isEmpty
   }
 
-  mutating func adopt(_ keys: ZoneKeys) {
-    self.keys[keys.zone] = keys
-    seals[keys.zone] = ZoneSeal(keys)
+  mutating func adopt(_ keys: SealingKeys) {
+    self.keys = keys
+    seals = ZoneSeals()
   }
 
   mutating func setUnreadable(_ faults: [RecordKey: SealFault], hasMore: Bool) {
@@ -87,9 +88,22 @@ struct SealedZones {
 
   /// True if the relay has a version of this record that the device cannot read.
   func isUnreadable(_ key: RecordKey) -> Bool {
-    guard hasUnreadable, let seal = seals[key.zone] else { return false }
+    guard hasUnreadable, let seal = seal(key.zone) else { return false }
     let relayKey = RecordKey(zone: key.zone, name: relayNames.name(of: key, seal))
     return unreadable[relayKey] != nil || unreadableConflicts[relayKey] != nil
+  }
+}
+
+/// Seals of zones, each made once.
+private final class ZoneSeals {
+  private var seals: [Name: ZoneSeal?] = [:]
+
+  func seal(_ zone: Name, _ keys: SealingKeys) -> ZoneSeal? {
+    if let seal = seals[zone] { return seal }
+    let seal = keys.keys(of: zone).map { ZoneSeal($0) }
+    if seals.count >= Limits.zoneSealsKept { seals = [:] }
+    seals[zone] = .some(seal)
+    return seal
   }
 }
 

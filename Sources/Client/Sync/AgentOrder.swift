@@ -20,7 +20,7 @@ package enum AgentOrder: Sendable {
   case transact(OrderID, EditScript)
   /// Makes the home a device of an account, and connects. Edits that were made before are sent.
   /// `keys`: keys of sealed zones, as in `seal`. Reported as `joined`: both are done, or neither.
-  case join(OrderID, HomeIdentity, keys: [ZoneKeys] = [])
+  case join(OrderID, HomeIdentity, keys: SealingKeys? = nil)
   /// A user's order to an app, in the app's own format (`App.outcome`): all its changes are made in
   /// one transaction, or none. Reported as `answered`, and then `changed`.
   case perform(OrderID, app: String, JSONValue)
@@ -32,10 +32,10 @@ package enum AgentOrder: Sendable {
   /// Switches the sync of a zone off, or on again. While it is off, its changes are neither sent
   /// nor applied; conflicts are resolved once it is on. Stored in the home. Reported as `switched`.
   case setSyncing(OrderID, zone: Name, Bool)
-  /// Seals these zones: from now on, only sealed records of them are taken and sent. Refused if a
-  /// zone has records that are not sealed, or is sealed with a key that is not among these. Stored
-  /// in the home, and never undone. Reported as `switched`.
-  case seal(OrderID, [ZoneKeys])
+  /// Seals the zones that these keys have: from now on, only sealed records of them are taken and
+  /// sent. Refused if a zone has records that are not sealed, or is sealed with a key that is not
+  /// among these. Stored in the home, and never undone. Reported as `switched`.
+  case seal(OrderID, SealingKeys)
   /// The user accepts the records of an app that other devices have made (`AgentStatus.questions`).
   /// Reported as `switched`.
   case answerRestore(OrderID, app: String)

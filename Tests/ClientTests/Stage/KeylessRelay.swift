@@ -77,7 +77,7 @@ extension ReplicaHarness {
   /// Returns false if the replica has refused the keys.
   @discardableResult
   mutating func seal(_ keys: ZoneKeys) -> Bool {
-    perform(.seal(OrderID(rawValue: 1), [keys]))
+    perform(.seal(OrderID(rawValue: 1), .zones([keys])))
     guard case .success(.switched(_, .success, _)) = outcome.result else { return false }
     return true
   }

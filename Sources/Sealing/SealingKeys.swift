@@ -1,0 +1,83 @@
+import LockstepCrypto
+import LockstepJSON
+import LockstepModel
+
+/// Keys that a home has.
+package enum SealingKeys: Hashable, Sendable {
+  /// Keys of the whole account: every zone is sealed, but for these.
+  case account(AccountKeys, plainZones: Set<Name> = [])
+  /// Keys of some zones, each once, for a device that was paired for them alone. Other zones are not
+  /// sealed.
+  case zones([ZoneKeys])
+
+  /// Returns nil if the zone is not sealed.
+  package func keys(of zone: Name) -> ZoneKeys? {
+    switch self {
+    case .account(let keys, let plainZones): plainZones.contains(zone) ? nil : keys.keys(of: zone)
+    case .zones(let list): list.first { $0.zone == zone }
+    }
+  }
+
+  /// True if these keys open all that the others open, and leave no zone unsealed that they seal.
+  package func contains(_ other: SealingKeys) -> Bool {
+    switch (self, other) {
+    case (.account(let keys, let plainZones), .account(let others, let otherPlainZones)):
+      keys.nameSecret == others.nameSecret
+        && others.generations.allSatisfy(keys.generations.contains)
+        && plainZones.isSubset(of: otherPlainZones)
+    case (_, .zones(let list)):
+      list.allSatisfy { keys(of: $0.zone)?.contains($0) ?? false }
+    case (.zones, .account): false
+    }
+  }
+
+  /// Returns these keys with the others in place of those that they have for the same zones.
+  package func replaced(by other: SealingKeys) -> SealingKeys {
+    guard case (.zones(let old), .zones(let new)) = (self, other) else { return other }
+    let kept = old.filter { keys in !new.contains { $0.zone == keys.zone } }
+    return .zones((kept + new).sorted { $0.zone < $1.zone })
+  }
+
+  /// True if no zone has keys twice.
+  package var isUnambiguous: Bool {
+    guard case .zones(let list) = self else { return true }
+    return Set(list.map(\.zone)).count == list.count
+  }
+}
+
+/// The form in which a home keeps them: an object for an account's keys, a list for those of zones.
+extension SealingKeys {
+  package var storedValue: JSONValue {
+    switch self {
+    case .account(let keys, let plainZones):
+      [
+        "names": .string(Base64.encodeURL(keys.nameSecret)),
+        "generations": .array(keys.generations.map { .string(Base64.encodeURL($0.secret)) }),
+        "plain": .array(plainZones.sorted().map { .string($0.text) }),
+      ]
+    case .zones(let list): .array(list.map(\.storedValue))
+    }
+  }
+
+  /// Returns nil if the value is not one of `storedValue`.
+  package init?(stored value: JSONValue) {
+    if let list = value.array {
+      let zones = list.compactMap { ZoneKeys(stored: $0) }
+      guard !zones.isEmpty, zones.count == list.count else { return nil }
+      self = .zones(zones)
+      guard isUnambiguous else { return nil }
+      return
+    }
+    guard let names = value["names"]?.string.flatMap({ Base64.decodeURL($0) }),
+      let secrets = value["generations"]?.array, let plain = value["plain"]?.array
+    else { return nil }
+    let generations = secrets.compactMap { secret in
+      secret.string.flatMap { Base64.decodeURL($0) }.flatMap { KeyGeneration(secret: $0) }
+    }
+    let plainZones = plain.compactMap { $0.string.flatMap { Name($0) } }
+    guard generations.count == secrets.count, plainZones.count == plain.count,
+      let keys = AccountKeys(nameSecret: names, generations: generations)
+    else { return nil }
+    self = .account(keys, plainZones: Set(plainZones))
+  }
+}
