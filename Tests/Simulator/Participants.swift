@@ -49,9 +49,9 @@ struct Participants {
           watched: isScoped ? .scopeOfNotes : subscribed, environment: environment,
           ledger: ledger, clock: clock(&random)))
     }
-    let sealKeys = profile.sealsNotes ? sealKeys(&random) : nil
-    if let sealKeys { ledger.lens.add(sealKeys, of: account) }
-    try prefill(account, credentials[0].device, sealKeys.map { ZoneSeal($0) }, relay, &random)
+    let sealKeys = sealKeys(&random)
+    if let sealKeys { ledger.lens.add(sealKeys, profile.sealedZones, of: account) }
+    try prefill(account, credentials[0].device, sealKeys, relay, &random)
     let sealedFiles = try prefillSealed(account, credentials[0].device, relay, &random)
     for (index, credential) in zip(numbers, credentials) {
       let watch = ReplicaWatch(
@@ -140,15 +140,21 @@ struct Participants {
     return credentials
   }
 
-  /// Draws an account's keys, and returns those of its notes.
-  private func sealKeys(_ random: inout SeededRandom) -> ZoneKeys? {
+  /// Draws an account's keys. Returns those of the sealed zones; nil if there are none.
+  private func sealKeys(_ random: inout SeededRandom) -> SealingKeys? {
+    guard !profile.sealedZones.isEmpty else { return nil }
     var secrets: [[UInt8]] = []
     for _ in 0..<2 {
       secrets.append(
         (0..<KeyGeneration.count).map { _ in UInt8(truncatingIfNeeded: random.next()) })
     }
-    return KeyGeneration(secret: secrets[1]).flatMap {
-      AccountKeys(nameSecret: secrets[0], generations: [$0])?.keys(of: NotesApp.zone)
+    let keys = KeyGeneration(secret: secrets[1]).flatMap {
+      AccountKeys(nameSecret: secrets[0], generations: [$0])
+    }
+    return keys.map { keys in
+      profile.sealsAccount
+        ? .account(keys, plainZones: [VaultApp.zone])
+        : .zones(profile.sealedZones.map { keys.keys(of: $0) })
     }
   }
 
@@ -188,32 +194,39 @@ struct Participants {
 
   /// Saves the records that the account has from the start: notes, clipboard items, timer settings.
   private func prefill(
-    _ account: AccountID, _ device: DeviceID, _ seal: ZoneSeal?, _ relay: RelayMachine,
+    _ account: AccountID, _ device: DeviceID, _ keys: SealingKeys?, _ relay: RelayMachine,
     _ random: inout SeededRandom
   ) throws(StorageError) {
     let yesterday = relay.clock.moment(at: 0).wall - 86_400_000
-    let notes = (0..<profile.notes).map { number in
-      let note = Record(
-        zone: NotesApp.zone, name: NotesApp.key(number).name, type: NotesApp.type,
-        fields: NotesApp.firstText(), modifiedAt: yesterday, device: device, tag: 0)
-      let first = RecordVersion(
+    func first(_ zone: Name, _ name: Name, _ type: Name, _ fields: [UInt8], at time: Int64)
+      -> Mutation
+    {
+      let record = Record(
+        zone: zone, name: name, type: type, fields: fields, modifiedAt: time, device: device,
+        tag: 0)
+      let version = RecordVersion(
         VersionID(writer: WriterID(rawValue: 1), number: 1), madeOn: VersionVector())
-      var stored = note
-      if let seal, let first { stored = seal.sealed(note, version: first) }
+      var stored = record
+      if let keys = keys?.keys(of: zone), let version {
+        stored = ZoneSeal(keys).sealed(record, version: version)
+      }
       return Mutation(
-        name: stored.name, type: stored.type, fields: stored.fields, modifiedAt: yesterday,
-        baseTag: 0)
+        name: stored.name, type: stored.type, fields: stored.fields, modifiedAt: time, baseTag: 0)
+    }
+    let notes = (0..<profile.notes).map { number in
+      first(
+        NotesApp.zone, NotesApp.key(number).name, NotesApp.type, NotesApp.firstText(),
+        at: yesterday)
     }
     let items = (0..<profile.clipboardItems).map { number in
-      Mutation(
-        name: Name(trusted: "old item \(number)"), type: ClipboardApp.itemType,
-        fields: Array("{\"content\":\"old \(number)\"}".utf8),
-        modifiedAt: yesterday + Int64(number), baseTag: 0)
+      first(
+        ClipboardApp.zone, Name(trusted: "old item \(number)"), ClipboardApp.itemType,
+        Array("{\"content\":\"old \(number)\"}".utf8), at: yesterday + Int64(number))
     }
     let breaks: JSONValue = ["shortBreakMinutes": .number(JSONNumber("0.1") ?? JSONNumber(1))]
-    let settings = Mutation(
-      name: TimerApp.settingsKey.name, type: TimerApp.settingsType, fields: breaks.serialized(),
-      modifiedAt: yesterday, baseTag: 0)
+    let settings = first(
+      TimerApp.zone, TimerApp.settingsKey.name, TimerApp.settingsType, breaks.serialized(),
+      at: yesterday)
     let all = [
       (NotesApp.zone, notes), (ClipboardApp.zone, items),
       (TimerApp.zone, profile.hasShortBreaks ? [settings] : []),

@@ -74,7 +74,7 @@ package final class World {
       AccountID(rawValue: random.next())
     }
     self.accounts = accounts
-    let sealedZones: Set<Name> = profile.sealsNotes ? [NotesApp.zone] : []
+    let sealedZones = Set(profile.sealedZones)
     let histories = accounts.map { _ in
       Histories(environment: environment, sealedZones: sealedZones)
     }

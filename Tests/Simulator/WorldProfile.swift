@@ -46,8 +46,8 @@ package struct WorldProfile {
   /// True if one device of each account does not have the key of the vault, and the others keep
   /// sealed files.
   package var hasKeylessDevice = false
-  /// True if the zone of the notes is sealed.
-  package var sealsNotes = false
+  /// Zones that are sealed, with the account's keys if all can be, and else with their own.
+  package var sealedZones: [Name] = []
   /// Time that the relay and the devices keep a chunk that no record names, in milliseconds.
   package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
 
@@ -175,6 +175,7 @@ extension WorldProfile {
     everything, crowded,
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
     strangers, tables,
-    zonesOff, zonesOffAndRestored, apps, asleep, asleepInPeace, sealed, sealedAndRestored, hostile,
+    zonesOff, zonesOffAndRestored, apps, asleep, asleepInPeace, sealed, sealedAccount,
+    sealedAndRestored, hostile,
   ]
 }

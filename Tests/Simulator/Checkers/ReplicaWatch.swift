@@ -300,7 +300,9 @@ package final class ReplicaWatch {
 
   /// Checks that a user has written this into the very note, if notes are sealed.
   private func checkWritten(_ fields: [UInt8]?, in key: RecordKey) {
-    guard histories.isSealed(key.zone), !histories.isWritten(fields, in: key) else { return }
+    guard key.zone == NotesApp.zone, histories.isSealed(key.zone),
+      !histories.isWritten(fields, in: key)
+    else { return }
     let text = String(decoding: fields ?? [], as: UTF8.self)
     fault("takes \(text) for \(key.name), which no user has written there")
   }

@@ -4,21 +4,26 @@ import LockstepSealing
 /// Reads the relay's records as the devices of their account do, which have the keys of its sealed
 /// zones.
 struct SealLens {
-  private var seals: [AccountID: ZoneSeal] = [:]
+  private var seals: [AccountID: [Name: ZoneSeal]] = [:]
 
-  mutating func add(_ keys: ZoneKeys, of account: AccountID) { seals[account] = ZoneSeal(keys) }
+  /// Reads these zones of the account, as far as the keys seal them.
+  mutating func add(_ keys: SealingKeys, _ zones: [Name], of account: AccountID) {
+    for zone in zones {
+      if let keys = keys.keys(of: zone) { seals[account, default: [:]][zone] = ZoneSeal(keys) }
+    }
+  }
 
-  func isSealed(_ zone: Name, of account: AccountID) -> Bool { seals[account]?.zone == zone }
+  func isSealed(_ zone: Name, of account: AccountID) -> Bool { seals[account]?[zone] != nil }
 
   /// Returns the key that a record has at the relay.
   func relayKey(_ key: RecordKey, of account: AccountID) -> RecordKey {
-    guard let seal = seals[account], seal.zone == key.zone else { return key }
+    guard let seal = seals[account]?[key.zone] else { return key }
     return RecordKey(zone: key.zone, name: seal.relayName(of: key.name))
   }
 
   /// Returns nil if no device can read the record, or its zone is not sealed.
   func opened(_ record: Record, of account: AccountID) -> OpenedRecord? {
-    guard let seal = seals[account] else { return nil }
+    guard let seal = seals[account]?[record.zone] else { return nil }
     do throws(SealFault) {
       return try seal.opened(record)
     } catch {

@@ -56,7 +56,7 @@ package final class DeviceMachine {
   package init(
     index: Int, credentials: Credentials, environment: WorldEnvironment, watch: ReplicaWatch,
     clock: VirtualClock, configuration: AgentConfiguration, apps: [any App],
-    random: SeededRandom, sealKeys: ZoneKeys? = nil
+    random: SeededRandom, sealKeys: SealingKeys? = nil
   ) throws(StorageError) {
     self.index = index
     self.credentials = credentials
@@ -79,7 +79,7 @@ package final class DeviceMachine {
     ])
     guard let sealKeys else { return }
     // A home keeps the keys of its sealed zones in this form.
-    try store.write([.setValue(key: "seal.keys", JSONValue.array([sealKeys.storedValue]).text)])
+    try store.write([.setValue(key: "seal.keys", sealKeys.storedValue.text)])
   }
 
   package var isRunning: Bool { driver?.isAlive ?? false }
