@@ -37,6 +37,8 @@ export const limits = Object.freeze({
   waitingArrivals: 256,
   /** Versions of a record that a device remembers as replaced by the one that it holds. */
   ancestors: 8,
+  /** Ids that a change in a sealed zone has had as a version, of which it remembers the newest. */
+  givenIds: 8,
   /** Lost versions that a record names as included. */
   includes: 8,
   /** Generations of an account's key that a device has: one for each revocation of a device. */

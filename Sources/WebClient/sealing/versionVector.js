@@ -107,6 +107,20 @@ export class VersionVector {
    */
   adding(id) { return this.joined(new VersionVector([id])); }
 
+  /**
+   * Returns the vector with this number for the writer's versions, or with the floor if that is
+   * greater.
+   *
+   * @param {string} writer
+   * @param {number} number
+   * @throws {RangeError} if these are above the floor, and those of no version
+   */
+  setting(writer, number) {
+    const others = this.entries.filter((entry) => entry.writer !== writer);
+    const vector = new VersionVector(others, this.floor);
+    return number > this.floor ? vector.adding({ writer, number }) : vector;
+  }
+
   /** Returns the floor in 8 bytes, then 16 for each entry: its writer and its number. */
   bytes() {
     const bytes = new Uint8Array(numberBytes + entryBytes * this.entries.length);

@@ -11,28 +11,32 @@ import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.
 const id = (writer, number) => ({ writer: writer.repeat(16), number });
 const base = new RecordVersion(id("a", 7), new VersionVector([id("b", 5)], 1));
 const asked = new RecordVersion(id("b", 8));
-const full = { base, made: base.vector, id: id("c", 2 ** 53 - 1), asked };
+const given = [id("c", 4), id("b", 2 ** 53 - 1)];
+const full = { base, made: base.vector, id: id("c", 2 ** 53 - 1), given, asked };
 
 const storedBytes = (lineage) => base64urlBytes(storedVersions({ lineage }).lineage);
 const restored = (bytes) => restoredVersions({ lineage: base64url(bytes) }).lineage;
 
-test("a lineage is stored in four parts, each behind its length", () => {
+test("a lineage is stored in five parts, each behind its length", () => {
   const length = (parts) => parts.map((part) => part.length.toString(16).padStart(4, "0"));
-  const parts = [base.bytes(), full.made.bytes(), base.bytes().subarray(0, 16), asked.bytes()];
-  const lineage = { ...full, id: base.id, made: base.made };
-  parts[1] = base.made.bytes();
+  const idOf = (version) => version.bytes().subarray(0, 16);
+  const parts = [base.bytes(), base.made.bytes(), idOf(base),
+    Uint8Array.of(...idOf(asked), ...idOf(base)), asked.bytes()];
+  const lineage = { ...full, id: base.id, made: base.made, given: [asked.id, base.id] };
   assert.equal(hex(storedBytes(lineage)),
     length(parts).map((text, at) => text + hex(parts[at])).join(""));
-  const none = { base: null, made: new VersionVector(), id: null, asked: null };
-  assert.equal(hex(storedBytes(none)), "0000" + "0008" + "00".repeat(8) + "0000" + "0000");
+  const none = { base: null, made: new VersionVector(), id: null, given: [], asked: null };
+  assert.equal(hex(storedBytes(none)), "0000" + "0008" + "00".repeat(8) + "0000".repeat(3));
   assert.deepEqual(restored(storedBytes(none)), none);
 });
 
 test("any part of a lineage may be missing but the vector", () => {
   for (const missing of [[], ["base"], ["id"], ["asked"], ["base", "id", "asked"]]) {
     const nulls = Object.fromEntries(missing.map((name) => [name, null]));
-    const lineage = { ...full, ...nulls };
-    assert.deepEqual(restored(storedBytes(lineage)), lineage);
+    for (const ids of [[], given]) {
+      const lineage = { ...full, ...nulls, given: ids };
+      assert.deepEqual(restored(storedBytes(lineage)), lineage);
+    }
   }
 });
 
@@ -47,6 +51,17 @@ test("a lineage that is cut off, or has bytes behind it, is not readable", () =>
 test("a lineage with an id that cannot be made on its vector is not readable", () => {
   const lineage = { ...full, id: base.id };
   assert.throws(() => restored(storedBytes(lineage)), RangeError);
+});
+
+test("a lineage with a given id that is none is not readable", () => {
+  const lineage = { ...full, given: [id("c", 4), id("b", 0)] };
+  assert.throws(() => restored(storedBytes(lineage)), RangeError);
+  const one = { base: null, made: full.made, id: null, given: [id("c", 4)], asked: null };
+  const bytes = [...storedBytes(one)];
+  // Cuts the last byte off the given id, which is before the two bytes of no asked version.
+  bytes.splice(-3, 1);
+  bytes[bytes.length - 18] = 15;
+  assert.throws(() => restored(Uint8Array.from(bytes)), RangeError);
 });
 
 test("what is no text is not readable", () => {

@@ -21,6 +21,23 @@ function setBack(device, copy) {
   device.reopen();
 }
 
+/** A desk that has forgotten its second version of a draft, and a relay as it was before that. */
+function forgetful(seed) {
+  const { relay, desk, phone } = pair();
+  desk.random = new SeededRandom(seed);
+  desk.edit(draft("d", "first"));
+  send(relay, desk);
+  read(relay, phone);
+  const copy = structuredClone(desk.disk);
+  const backup = relay.copy();
+  desk.pass(10);
+  desk.edit(draft("d", "forgotten"));
+  send(relay, desk);
+  setBack(desk, copy);
+  for (const device of [desk, phone]) device.pass(10);
+  return { relay, desk, phone, backup };
+}
+
 test("the numbers of a writer grow by random steps, over all records", () => {
   const { relay, desk } = pair();
   let greatest = 0;
@@ -130,13 +147,72 @@ test("an edit after a set-back loses neither itself nor what was forgotten", () 
   }
 });
 
+// The answer does not say that another version is there; the changes do, after the edit.
+test("an edit of a change that is not answered after a set-back loses nothing", () => {
+  for (let seed = 0; seed < 30; seed += 1) {
+    const { relay, desk, phone } = forgetful(300 + seed);
+    desk.edit(draft("d", "third"));
+    desk.step({ task: "setAside", id: desk.nextBatch().id });
+    desk.pass(10);
+    desk.edit(draft("d", "fourth"));
+    desk.retryRefused(false);
+    desk.reopen();
+    read(relay, desk);
+    send(relay, desk);
+    read(relay, phone);
+    for (const device of [desk, phone]) {
+      assert.deepEqual(textsOf(device), ["forgotten", "fourth"], `seed ${seed}`);
+    }
+  }
+});
+
+test("a merge of a change after a set-back includes no forgotten version", () => {
+  for (let seed = 0; seed < 30; seed += 1) {
+    const { relay, desk, phone, backup } = forgetful(400 + seed);
+    const [forgotten] = relay.records;
+    phone.edit(draft("d", "phone's"));
+    send(backup, phone);
+    desk.edit(draft("d", "third"));
+    desk.step({ task: "setAside", id: desk.nextBatch().id });
+    desk.read(backup.live);
+    // The relay has gone back before the forgotten version, and shows it now.
+    backup.put(forgotten);
+    desk.read(backup.live);
+    desk.retryRefused(false);
+    send(backup, desk);
+    assert.deepEqual(textsOf(desk), ["forgotten", "phone's", "third"], `seed ${seed}`);
+  }
+});
+
+test("a change remembers the newest of the ids that it has had", () => {
+  const { desk } = pair();
+  const ids = [];
+  for (let count = 0; count < 10; count += 1) {
+    desk.pass(10);
+    desk.edit(note("diary", `${count}`));
+    const batch = desk.nextBatch();
+    ids.push(sentBy(desk, batch).version.id);
+    desk.step({ task: "setAside", id: batch.id });
+    desk.retryRefused(false);
+    desk.reopen();
+  }
+  const [{ lineage }] = desk.replica.transaction.outbox.entries();
+  assert.deepEqual(lineage.given, ids.slice(2));
+  desk.pass(10);
+  desk.edit(note("diary", "last"));
+  const batch = desk.nextBatch();
+  desk.answer(batch, [{ name: batch.records[0].name, tag: 9 }]);
+  desk.edit(note("diary", "new"));
+  assert.deepEqual(desk.replica.transaction.outbox.entries()[0].lineage.given, []);
+});
+
 test("several edits of one batch after a set-back lose nothing", () => {
   for (let seed = 0; seed < 10; seed += 1) {
     const { relay, desk } = pair();
     desk.random = new SeededRandom(200 + seed);
     const editBoth = (text) => {
       desk.pass(10);
-      desk.edit(...["d", "e"].map((name) => draft(name, `${name} ${text}`)));
+      desk.edit(...["d", "e", "f"].map((name) => draft(name, `${name} ${text}`)));
     };
     editBoth("first");
     send(relay, desk);
@@ -149,7 +225,8 @@ test("several edits of one batch after a set-back lose nothing", () => {
     editBoth("third");
     desk.answer(batch, relay.save(batch, desk.id));
     send(relay, desk);
-    assert.deepEqual(textsOf(desk), ["d forgotten", "d third", "e forgotten", "e third"]);
+    assert.deepEqual(textsOf(desk), ["d forgotten", "d third", "e forgotten", "e third",
+      "f forgotten", "f third"], `seed ${seed}`);
   }
 });
 

@@ -132,6 +132,17 @@ test("a version with a number after the greatest is in the vector, also of 65 wr
   }
 });
 
+test("setting replaces the number of one writer alone", () => {
+  const vector = new VersionVector([entry(first, 7), entry(last, 9)], 5);
+  for (const [writer, number, entries] of [
+    [first, 6, [entry(first, 6), entry(last, 9)]], [first, 8, [entry(first, 8), entry(last, 9)]],
+    [first, 5, [entry(last, 9)]], [first, 0, [entry(last, 9)]],
+    [second, 6, [entry(first, 7), entry(second, 6), entry(last, 9)]], [second, 5, vector.entries],
+  ]) {
+    assert.ok(equal(vector.setting(writer, number), new VersionVector(entries, 5)), `${number}`);
+  }
+});
+
 test("a vector names what an entry includes, and not what the floor does", () => {
   const vector = new VersionVector([entry(first, 7), entry(last, 9)], 5);
   for (const [id, isNamed] of [

@@ -7,7 +7,6 @@ import { detectRestoreByAnswer } from "./restore.js";
 import { completed, reconcile } from "./reconciling.js";
 import { reconcileOpened, rebaseOnTag } from "./sealedVersions.js";
 import { openedResults } from "./sealing.js";
-import { withoutFork } from "./writer.js";
 
 /** Applies the relay's answer to a batch. */
 export function applyAnswer(state, id, answer, applied) {
@@ -117,8 +116,7 @@ function conflictOpened(state, entry, server, applied) {
     acknowledge(state, entry, server.tag);
     return;
   }
-  const open = withoutFork(state, returnToWaiting(state, entry), entry, server.version);
-  reconcileOpened(state, open, server, applied);
+  reconcileOpened(state, returnToWaiting(state, entry), server, applied);
   pauseIfUnchanged(state, entry, applied);
 }
 
@@ -168,7 +166,8 @@ function returnToWaiting(state, entry, trusted = true) {
     open = { ...later, base, firstSent, timeMade: later.timeMade ?? entry.timeMade ?? null,
       group: entry.group ?? null };
     if (entry.lineage && later.lineage) {
-      open.lineage = { ...later.lineage, base: entry.lineage.base };
+      const { base: madeOn, given } = entry.lineage;
+      open.lineage = { ...later.lineage, base: madeOn, given };
     }
   }
   transaction.putEntry(open);

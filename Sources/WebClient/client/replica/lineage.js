@@ -11,13 +11,15 @@ import { keyOf } from "../record.js";
  * `base`: the version whose content is in the entry's `base`, null if there is none. `made`: all
  * versions that the change includes, without itself. `id`: that of the change as a version, once it
  * was frozen; null again if it was changed since. It is the id of `base` if the change only saves
- * that version again. `asked`: the version that a person is asked about, null if there is none.
+ * that version again. `given`: the ids that this replica has given to the change since `base`,
+ * oldest first, at most `limits.givenIds`; another one of the same writer shows that the storage
+ * was set back. `asked`: the version that a person is asked about, null if there is none.
  *
  * Entries of other zones have none (undefined).
  *
- * @typedef {{base: RecordVersion | null, made: VersionVector,
- *   id: import("../../sealing/versionVector.js").VersionID | null,
- *   asked: RecordVersion | null}} Lineage
+ * @typedef {import("../../sealing/versionVector.js").VersionID} VersionID
+ * @typedef {{base: RecordVersion | null, made: VersionVector, id: VersionID | null,
+ *   given: VersionID[], asked: RecordVersion | null}} Lineage
  */
 
 /** Vector that includes nothing. */
@@ -25,11 +27,12 @@ export const noVector = new VersionVector();
 
 /** Returns the lineage of a new change that is made on this version; null: of a new record. */
 export const lineageOn = (version) =>
-  ({ base: version, made: version?.vector ?? noVector, id: null, asked: null });
+  ({ base: version, made: version?.vector ?? noVector, id: null, given: [], asked: null });
 
 /** Returns the lineage of a change that only saves this version again. */
-export const repeatedLineage = (version) =>
-  ({ base: version, made: version?.made ?? noVector, id: version?.id ?? null, asked: null });
+export const repeatedLineage = (version) => ({
+  base: version, made: version?.made ?? noVector, id: version?.id ?? null, given: [], asked: null,
+});
 
 /** Returns the change itself as a version; null before it has an id. */
 export const versionOf = (lineage) =>
@@ -59,8 +62,8 @@ export function changedLineage(lineage) {
  * made on both. */
 export function resolvedLineage(lineage) {
   if (!lineage?.asked) return lineage;
-  const { asked, made, id } = lineage;
-  return { base: asked, made: made.joined(asked.vector), id, asked: null };
+  const { asked, made } = lineage;
+  return { ...lineage, base: asked, made: made.joined(asked.vector), asked: null };
 }
 
 /** Returns the lineage of a new change to the record as it is held; undefined in a zone that is not
@@ -104,11 +107,12 @@ export function restoredVersions(stored) {
   return row;
 }
 
-/** Returns four parts, each behind its length in 2 bytes: base, vector, id and asked version; none
- * has no bytes. */
-function bytesOfLineage({ base, made, id, asked }) {
-  const parts = [base?.bytes(), made.bytes(), id && bytesOfID(id), asked?.bytes()]
-    .map((part) => part ?? new Uint8Array(0));
+/** Returns five parts, each behind its length in 2 bytes: base, vector, id, given ids and asked
+ * version; none has no bytes. */
+function bytesOfLineage({ base, made, id, given, asked }) {
+  const ids = given.flatMap((it) => [...bytesOfID(it)]);
+  const parts = [base?.bytes(), made.bytes(), id && bytesOfID(id), ids, asked?.bytes()]
+    .map((part) => part ?? []);
   return Uint8Array.from(parts.flatMap((part) => [part.length >> 8, part.length & 255, ...part]));
 }
 
@@ -121,7 +125,7 @@ function bytesOfID({ writer, number }) {
 
 function lineageOfBytes(bytes) {
   let rest = bytes;
-  const parts = Array.from({ length: 4 }, () => {
+  const parts = Array.from({ length: 5 }, () => {
     const length = (rest[0] << 8) | rest[1];
     const part = rest.subarray(lengthBytes, lengthBytes + length);
     if (rest.length < lengthBytes + length) throw notOfLineage();
@@ -129,21 +133,30 @@ function lineageOfBytes(bytes) {
     return part;
   });
   if (rest.length > 0) throw notOfLineage();
-  const [base, made, id, asked] = parts;
+  const [base, made, id, given, asked] = parts;
   const orNull = (part, read) => (part.length === 0 ? null : required(part, read));
   const vector = required(made, VersionVector.ofBytes);
   return {
     base: orNull(base, RecordVersion.ofBytes), made: vector,
     id: orNull(id, (part) => idOfBytes(part, vector)),
+    given: idsOfBytes(given),
     asked: orNull(asked, RecordVersion.ofBytes),
   };
 }
 
+/** Returns the id of a version on those that `made` includes; null if the bytes are none. */
 function idOfBytes(bytes, made) {
   if (bytes.length !== idBytes) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const number = readNumber(view, idBytes / 2);
   return new RecordVersion({ writer: hex(bytes.subarray(0, idBytes / 2)), number }, made).id;
+}
+
+function idsOfBytes(bytes) {
+  return Array.from({ length: Math.ceil(bytes.length / idBytes) }, (_, index) => {
+    const part = bytes.subarray(index * idBytes, (index + 1) * idBytes);
+    return required(part, (id) => idOfBytes(id, noVector));
+  });
 }
 
 const notOfLineage = () => new RangeError("the stored versions of a record are not readable");

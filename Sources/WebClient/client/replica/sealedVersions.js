@@ -1,11 +1,11 @@
 import { compareText } from "../../json/utf8.js";
 import { isSameVersion, keyOf, nothingAt } from "../record.js";
 import {
-  changedLineage, isRepeated, lineageOn, repeatedLineage, versionOf,
+  changedLineage, isRepeated, repeatedLineage, versionOf,
 } from "./lineage.js";
 import { waiting } from "./outbox.js";
 import { accept, resolve } from "./reconciling.js";
-import { includesChange } from "./writer.js";
+import { includesChange, lineageWithoutForks } from "./writer.js";
 
 // Versions of records in sealed zones. Their order comes from what is sealed in them alone
 // (`RecordVersion`); tags and what a relay says of a restore are used only to send a change to it.
@@ -68,7 +68,7 @@ export function loseRecord(state, key) {
 export function reconcileOpened(state, entry, server, applied) {
   const { transaction } = state;
   const { record, version } = server;
-  const lineage = entry.lineage ?? lineageOn(null);
+  const lineage = lineageWithoutForks(state, entry, version);
   const { asked, made } = lineage;
   if (asked && entry.state.kind === "asking" && asked.includes(version)) {
     const shown = asked.isSame(version) ? record : missing(entry.state.server);

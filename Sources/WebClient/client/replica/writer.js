@@ -1,4 +1,5 @@
 import { hex } from "../../sealing/hex.js";
+import { limits } from "../limits.js";
 import { isRepeated, changedLineage, lineageOn, versionOf } from "./lineage.js";
 import { storedSeals } from "./sealedZones.js";
 
@@ -27,8 +28,11 @@ export function identified(state, entry, randomBytes) {
   if (lineage.id && !isRepeated(lineage) && lineage.id.writer !== sealing.writer?.id) {
     lineage = changedLineage(lineage);
   }
-  const id = lineage.id ?? nextID(state, lineage.made, randomBytes);
-  return id && { ...entry, lineage: { ...lineage, id } };
+  if (lineage.id) return { ...entry, lineage };
+  const id = nextID(state, lineage.made, randomBytes);
+  if (!id) return null;
+  const given = [...lineage.given, id].slice(-limits.givenIds);
+  return { ...entry, lineage: { ...lineage, id, given } };
 }
 
 /** Returns the id of a new version on those that `made` includes; null if no number is left. */
@@ -62,23 +66,24 @@ export function noteOwnVersions(state, { vector }) {
   }
 }
 
-/** Handles a version of the refused change's writer, this replica, which the change was not made
- * on: the storage was set back, and the replica has given the change a greater number. Returns the
- * waiting change, which then does not include what it refused. The id may have been given up
- * before, for another change of the same answer. */
-export function withoutFork(state, waiting, refused, { vector }) {
-  const own = versionOf(refused.lineage);
-  if (!own || isRepeated(refused.lineage)) return waiting;
-  const { writer } = own.id;
-  const number = vector.number(writer);
-  const isFork = vector.names({ writer, number }) && number > own.made.number(writer)
-    && number < own.id.number;
-  if (!isFork) return waiting;
-  if (state.sealing.writer?.id === writer) setWriter(state, null);
-  const put = waiting.lineage
-    ? { ...waiting, lineage: { ...waiting.lineage, made: own.made, id: null } } : waiting;
-  state.transaction.putEntry(put);
-  return put;
+/** Returns the lineage of a change, which does not include what the replica has forgotten. If the
+ * relay's version includes one of the replica's that is neither in the base nor the change as it
+ * was frozen, the storage was set back; the numbers that it has given since say nothing then of the
+ * forgotten ones, although they may be greater. */
+export function lineageWithoutForks(state, entry, { vector }) {
+  let lineage = entry.lineage ?? lineageOn(null);
+  for (const writer of new Set(lineage.given.map((id) => id.writer))) {
+    const { base, made, id, given } = lineage;
+    const number = vector.number(writer);
+    const known = base?.vector.number(writer) ?? 0;
+    const isGiven = given.some((it) => it.writer === writer && it.number === number);
+    if (isGiven || number <= known || !vector.names({ writer, number })) continue;
+    if (state.sealing.writer?.id === writer) setWriter(state, null);
+    const isForked = id?.writer === writer && !isRepeated(lineage);
+    lineage = { ...lineage, made: made.setting(writer, known), id: isForked ? null : id,
+      given: given.filter((it) => it.writer !== writer) };
+  }
+  return lineage;
 }
 
 /** True if the version includes the change of this lineage. */
