@@ -94,6 +94,23 @@ test("a conflict that could not be read is resolved once its version comes with 
   assert.equal(desk.outbox.unreadableCount, 0);
 });
 
+// A snapshot does not name what the relay has deleted.
+test("a conflict that cannot be read is tried again after a snapshot", () => {
+  const { relay, desk } = shared();
+  const [bad] = relay.records;
+  desk.pass(10);
+  desk.edit(note("diary", "more"));
+  spoil(relay, bad);
+  send(relay, desk);
+  assert.equal(desk.outbox.unreadableCount, 1);
+  relay.forget(bad);
+  desk.forgetCursor();
+  desk.page(relay.live, null, 9);
+  send(relay, desk);
+  assert.deepEqual([desk.summary.unsent, desk.outbox.unreadableCount], [0, 0]);
+  assert.equal(openedBy(relay.records[0]).fields.text, "more");
+});
+
 test("a conflict of a new generation waits for its keys", () => {
   const { relay, desk, phone } = shared("old");
   desk.seal(sealKeys(1, 2));

@@ -71,8 +71,10 @@ export function retryUnreadable(state) {
   if (state.sealing.hasUnreadable) readAgain(state);
 }
 
-/** Forgets what could not be read, at the beginning of a snapshot: it brings all of it again. */
+/** Forgets what could not be read, at the beginning of a snapshot: it brings all of it again, and
+ * does not name what the relay has deleted since. */
 export function forgetUnreadable(state) {
+  state.sealing.retryConflicts();
   if (state.sealing.forgetUnreadable()) storeUnreadable(state);
 }
 
