@@ -4,13 +4,16 @@ import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.
 import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
 import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 import { choice, count, desk as app, draft, note, row } from "./support/deskApp.js";
-import { KeylessRelay, openedBy, SealingDevice, sealKeys } from "./support/keylessRelay.js";
+import {
+  KeylessRelay, openedBy, sealedDevice, SealingDevice, sealKeys,
+} from "./support/keylessRelay.js";
 import { pair, read, send, shared, write } from "./support/sealedStage.js";
 
 // Questions to a person in sealed zones, changes that only save a version again, and changes that
 // cannot be sent.
 
 const removed = (name, type) => ({ name, type, fields: null });
+const textsOf = (device) => device.live.map(({ fields }) => fields.text).sort();
 const decide = (device, name, keepLocal) =>
   device.step({ task: "decide", decision: { zone: app.zone, name, keepLocal } });
 
@@ -52,6 +55,127 @@ test("a deletion outlives the version that it deleted", () => {
   assert.ok(phone.record("t").deleted);
   assert.ok(openedBy(relay.records[0]).deleted);
   assert.equal(phone.summary.unsent, 0);
+});
+
+// The merge of the desk's version with the deletion is no newer than that version.
+test("an edit of a version outlives its merge with a deletion", () => {
+  for (const type of ["Table", "Unknown"]) {
+    const { relay, desk, phone } = pair();
+    const laptop = sealedDevice(3);
+    const page = (text) => ({ name: "t", type, fields: { text } });
+    desk.edit(page("first"));
+    send(relay, desk);
+    read(relay, phone);
+    read(relay, laptop);
+    desk.pass(10);
+    desk.edit(page("second"));
+    send(relay, desk);
+    read(relay, phone);
+    phone.pass(20);
+    phone.edit(page("third"));
+    // The relay saves the deletion of a version that it had before.
+    laptop.pass(500);
+    laptop.edit(removed("t", type));
+    const batch = laptop.nextBatch();
+    laptop.answer(batch, relay.take(batch, laptop.id));
+    read(relay, desk);
+    send(relay, desk);
+    read(relay, phone);
+    send(relay, phone);
+    assert.equal(openedBy(relay.records[0]).fields?.text, "third", type);
+  }
+});
+
+// The deletion was made without the version that the change was made on, and after the change.
+test("a change is not lost to a later deletion of a former version", () => {
+  for (const type of ["Table", "Unknown"]) {
+    const { relay, desk, phone } = pair();
+    const page = (text) => ({ name: "t", type, fields: { text } });
+    desk.edit(page("first"));
+    send(relay, desk);
+    const [former] = relay.records;
+    read(relay, phone);
+    desk.pass(10);
+    desk.edit(page("second"));
+    send(relay, desk);
+    relay.put(former);
+    read(relay, phone);
+    desk.pass(10);
+    desk.edit(page("third"));
+    phone.pass(1_000);
+    phone.edit(removed("t", type));
+    send(relay, phone);
+    send(relay, desk);
+    assert.equal(desk.text("t"), "third", type);
+    read(relay, phone);
+    assert.equal(phone.text("t"), "third", type);
+  }
+});
+
+// The relay's version was made without the base of the change, and is older.
+test("a change of a draft is not copied with what it was made on", () => {
+  const { relay, desk, phone } = pair();
+  desk.edit(draft("d", "first"));
+  send(relay, desk);
+  const [former] = relay.records;
+  desk.pass(10);
+  desk.edit(draft("d", "second"));
+  send(relay, desk);
+  relay.put(former);
+  read(relay, phone);
+  phone.pass(5);
+  phone.edit(draft("d", "other"));
+  send(relay, phone);
+  desk.pass(10);
+  desk.edit(draft("d", "third"));
+  send(relay, desk);
+  assert.deepEqual(textsOf(desk), ["other", "third"]);
+});
+
+test("a merge that has kept the base of a change is not in conflict with it", () => {
+  const { relay, desk, phone } = pair();
+  const laptop = sealedDevice(3);
+  desk.edit(draft("d", "first"));
+  send(relay, desk);
+  read(relay, laptop);
+  laptop.pass(5);
+  laptop.edit(draft("d", "other"));
+  desk.pass(10);
+  desk.edit(draft("d", "second"));
+  send(relay, desk);
+  read(relay, phone);
+  desk.pass(10);
+  desk.edit(draft("d", "third"));
+  // The relay saves it over a version that it was not made on.
+  const batch = laptop.nextBatch();
+  laptop.answer(batch, relay.take(batch, laptop.id));
+  read(relay, phone);
+  send(relay, phone);
+  read(relay, desk);
+  send(relay, desk);
+  assert.deepEqual(textsOf(desk), ["other", "third"]);
+  assert.equal(desk.conflicts, 0);
+});
+
+test("a version that is saved again is included in what wins over it", () => {
+  const { relay, desk, phone } = pair();
+  desk.edit(note("d", "first"));
+  send(relay, desk);
+  read(relay, phone);
+  desk.edit(note("d", "second"));
+  send(relay, desk);
+  const { version } = openedBy(relay.records[0]);
+  phone.pass(10);
+  phone.edit(note("d", "other"));
+  const batch = phone.nextBatch();
+  phone.answer(batch, relay.take(batch, phone.id));
+  read(relay, desk);
+  send(relay, desk);
+  const opened = openedBy(relay.records[0]);
+  assert.equal(opened.fields.text, "other");
+  assert.ok(opened.version.includes(version));
+  read(relay, phone);
+  assert.deepEqual([desk.conflicts, phone.conflicts], [1, 0]);
 });
 
 test("a chosen version that the relay has lost is saved again", () => {

@@ -79,14 +79,16 @@ export class Merging {
     // Where nothing is left of the relay's version, its time must not win over the change.
     const modifiedAt = equal(first.merged, base.fields) ? base.modifiedAt
       : Math.max(base.modifiedAt, server.modifiedAt);
+    // Copies of the lost version are not needed, because the change was made on it.
+    const copies = base.modifiedAt > server.modifiedAt ? first.copies : [];
+    // The change was made on that merge: nothing is in conflict with it.
+    if (equal(first.merged, base.fields) && server.type === base.type) {
+      return { merged: local.fields, copies };
+    }
     const met = { ...server, fields: first.merged, deleted: first.merged === null, modifiedAt };
     const second = this.resolve({ ...local, base }, met);
     if (second.ask) return second;
-    // Copies of the lost version are not needed, because the change was made on it.
-    const isServersKept = base.modifiedAt > server.modifiedAt;
-    return {
-      merged: second.merged, copies: [...(isServersKept ? first.copies : []), ...second.copies],
-    };
+    return { merged: second.merged, copies: [...copies, ...second.copies] };
   }
 
   /** True if the local change has the content of the relay's version and a later stamp, and the

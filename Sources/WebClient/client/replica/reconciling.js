@@ -87,14 +87,16 @@ function merge(state, entry, server, { merged, copies }, replaces) {
   }
   // The stamp is the newer of the two, so that a third version, made before the merge, is compared
   // with the time of the edits and not with the time of the merge. A version that only the relay's
-  // has made keeps its stamp: a change that was made on it is newer.
+  // has made keeps its stamp: a change that was made on it is newer. So does, in a sealed zone, one
+  // that is saved again.
   const isMadeByServer = equal(merged, server.fields) && !equal(merged, entry.fields);
+  const isOwn = entry.lineage && equal(merged, entry.fields) && !equal(merged, server.fields);
+  const newer = isOwn ? entry.modifiedAt : Math.max(entry.modifiedAt, server.modifiedAt);
   const put = {
     number: transaction.outbox.allocateNumber(), zone: entry.zone, name: entry.name,
     type: entry.fields === null ? server.type : entry.type, fields: merged,
     chunks: chunksOf(merged, entry, server),
-    modifiedAt: isMadeByServer ? server.modifiedAt
-      : Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
+    modifiedAt: isMadeByServer ? server.modifiedAt : newer, isStampTrusted: true,
     base: plain(server), state: waiting, group, ...withLineage(resolvedLineage(entry.lineage)),
   };
   transaction.putEntry(put);

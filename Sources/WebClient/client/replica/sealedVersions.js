@@ -84,13 +84,18 @@ export function reconcileOpened(state, entry, server, applied) {
     accept(state, record, version);
   } else if (!isTwin && made.covers(version.vector)) {
     rebaseOnOpened(state, entry, lineage, server);
-  } else if (isSame) {
+  } else if (isSame || repeatsBase(entry, lineage, server)) {
     const joint = changedLineage(lineage);
     rebaseOnOpened(state, entry, { ...joint, made: joint.made.joined(version.vector) }, server);
   } else {
     merge(state, entry, lineage, server, applied);
   }
 }
+
+/** True if the relay's version includes the base, and has its content: it is a merge that has kept
+ * the base, and brings nothing new. */
+const repeatsBase = ({ base }, lineage, { record, version }) => base !== null
+  && isSameVersion(base, record) && lineage.base !== null && version.includes(lineage.base);
 
 /** Returns the version without a tag: the relay has another one or none in its place. */
 const missing = (record) => ({ ...record, tag: 0 });
@@ -136,9 +141,10 @@ function merge(state, entry, lineage, { record: server, version }, applied) {
     change.base = null;
     resolution = merging.resolve({ ...entry, base: null }, record);
   }
-  // A version that does not include all that the change does is replaced, also by the same content.
-  resolve(state, change, record, resolution, applied,
-    !version.vector.covers(lineage.made));
+  // Other devices know a version that is saved again, and may know nothing of the change else.
+  const known = isRepeated(lineage) ? change.lineage.made : lineage.made;
+  // A version that does not include all of that is replaced, also by the same content.
+  resolve(state, change, record, resolution, applied, !version.vector.covers(known));
 }
 
 /** Saves again a held record that the relay has deleted, with this tag. */
