@@ -161,7 +161,7 @@ struct SQLiteReplicaStoreTests {
       number: 1, key: RecordKey(zone: Name(trusted: "Z"), name: Name(trusted: "n")),
       type: Name(trusted: "T"), fields: nil, modifiedAt: 1, isStampTrusted: true, base: nil,
       state: .waiting)
-    entry.lineage = OutboxEntry.Lineage(base: VersionVector(), made: VersionVector())
+    entry.lineage = OutboxEntry.Lineage(base: nil, made: VersionVector())
     try store.write([.putEntry(entry)])
     for bytes in [
       "x''", "zeroblob(13)", "zeroblob(29)", "x'\(String(repeating: "ff", count: 30))'",
@@ -180,8 +180,8 @@ struct SQLiteReplicaStoreTests {
       zone: Name(trusted: "Z"), name: Name(trusted: "n"), type: Name(trusted: "T"), fields: [],
       modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
     try table.put(record, snapshot: nil, replacing: [], nil)
-    try connection.execute("UPDATE records SET vector = zeroblob(9)")
-    #expect(throws: StorageError.self) { try table.vector(record.key) }
+    try connection.execute("UPDATE records SET version = zeroblob(9)")
+    #expect(throws: StorageError.self) { try table.version(record.key) }
     try connection.execute("UPDATE records SET chunks = zeroblob(33)")
     #expect(throws: StorageError.self) { try table.record(record.key) }
     #expect(throws: StorageError.self) { try table.all() }
