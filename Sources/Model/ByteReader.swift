@@ -1,7 +1,7 @@
 /// Parts of a binary form, read one after the other. Numbers have their most significant byte
 /// first.
 package struct ByteReader {
-  /// What was not read yet.
+  /// Bytes that were not read yet.
   package private(set) var rest: ArraySlice<UInt8>
 
   package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }

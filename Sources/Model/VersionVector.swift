@@ -1,6 +1,6 @@
 /// A home as the author of versions of sealed records: 64 random bits that the home draws itself.
-/// The relay's device ids would not do: a relay can give two devices one id, and a home that was set
-/// back to a former state keeps its id.
+/// The relay's device ids would not do: a relay can give two devices one id, and a home that was
+/// set back to a former state keeps its id.
 @usableFromInline
 package struct WriterID: Hashable, Comparable, Sendable {
   @usableFromInline package let rawValue: UInt64
@@ -118,9 +118,9 @@ package struct VersionVector: Hashable, Sendable {
 }
 
 /// One version of a sealed record, and those that it was made on: a dotted version vector
-/// (Preguiça and others, "Dotted Version Vectors: Logical Clocks for Optimistic Replication", 2010).
-/// A home computes it and seals it into the record, so that no relay can make one version follow
-/// another. A version that is saved again, by any device, keeps it.
+/// (Preguiça and others, "Dotted Version Vectors: Logical Clocks for Optimistic Replication",
+/// 2010). A home computes it and seals it into the record, so that no relay can make one version
+/// follow another. A version that is saved again, by any device, keeps it.
 @usableFromInline
 package struct RecordVersion: Hashable, Sendable {
   @usableFromInline package let id: VersionID
@@ -134,11 +134,12 @@ package struct RecordVersion: Hashable, Sendable {
     self.made = made
   }
 
-  /// What it includes, and itself.
+  /// Vector of all that it includes, and itself.
   package var vector: VersionVector { made.adding(id) }
 
-  /// True if the other version is this one, or one that it was made on. A greater number of the same
-  /// writer alone does not make it follow: a home that was set back has made both on a third one.
+  /// True if the other version is this one, or one that it was made on. A greater number of the
+  /// same writer alone does not make it follow: a home that was set back has made both on a third
+  /// one.
   package func includes(_ other: RecordVersion) -> Bool {
     self == other || made.covers(other.vector)
   }

@@ -6,8 +6,8 @@ import LockstepModel
 package enum SealingKeys: Hashable, Sendable {
   /// Keys of the whole account: every zone is sealed, but for these.
   case account(AccountKeys, plainZones: Set<Name> = [])
-  /// Keys of some zones, each once, for a device that was paired for them alone. Other zones are not
-  /// sealed.
+  /// Keys of some zones, each once, for a device that was paired for them alone. Other zones are
+  /// not sealed.
   case zones([ZoneKeys])
 
   /// Returns nil if the zone is not sealed.

@@ -211,8 +211,8 @@ extension OutboxEntry {
     @usableFromInline package var base: RecordVersion?
     /// All versions that the change includes, without itself.
     @usableFromInline package var made: VersionVector
-    /// Id of the change as a version, once it was frozen; nil again if it was changed since. That of
-    /// `base` if the change only saves that version again.
+    /// Id of the change as a version, once it was frozen; nil again if it was changed since. That
+    /// of `base` if the change only saves that version again.
     @usableFromInline package var id: VersionID?
     /// Ids that this home has given to the change since `base`, oldest first: at most
     /// `Limits.givenIDs`. Another one of the same writer shows that the home was set back.
@@ -240,8 +240,8 @@ extension OutboxEntry {
 }
 
 extension OutboxEntry.Lineage {
-  /// Five parts, each behind its length in 2 bytes: base, vector, id, given ids and asked version; a
-  /// part of no bytes stands for none.
+  /// Five parts, each behind its length in 2 bytes: base, vector, id, given ids and asked version;
+  /// a part of no bytes stands for none.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     let parts = [

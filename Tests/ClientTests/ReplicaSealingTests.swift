@@ -911,7 +911,8 @@ struct ReplicaSealingTests {
         account: AccountID(rawValue: 7), device: DeviceID(rawValue: 1), token: "secret"),
       deviceName: "desk")
     let offer = BatchOffer(id: BatchID(high: 1, low: 1), bounds: BatchBounds(), seed: 1)
-    let outcome = perform(.join(OrderID(rawValue: 2), identity, .zones([sealKeys([1])])), offer: offer)
+    let keys = SealingKeys.zones([sealKeys([1])])
+    let outcome = perform(.join(OrderID(rawValue: 2), identity, keys), offer: offer)
     let batch = try #require(outcome.batch ?? perform(.freezeBatch, offer: offer).batch)
     _ = relay.take(batch, by: DeviceID(rawValue: 1))
     #expect(try opened(relay.records[0]).text == "a secret")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepSealing
 
-/// What a home has of an account's keys: all, or those of some zones.
+/// A home's part of an account's keys: all, or those of some zones.
 struct SealingKeysTests {
   private let memos = Name(trusted: "Memos")
   private let todos = Name(trusted: "Todos")

@@ -201,7 +201,7 @@ struct ZoneSealTests {
     content("deleted, with fields") { $0[0] = 2 }
     let (number, floor) = (17, 25)
     let name = floor + 8 + 1 + 2 * 16
-    content("a number that is not above that of the writer's former version") { $0[number + 7] = 60 }
+    content("a number that is not above the writer's former one") { $0[number + 7] = 60 }
     content("the number 0") { $0[number + 7] = 0 }
     content("a number that is too large") { $0[number] = 0x20 }
     content("too many entries of the vector") { $0[floor + 8] = 65 }

@@ -290,9 +290,9 @@ extension ReplicaState {
   }
 
   /// Returns the lineage of a change, which does not include what the home has forgotten. If the
-  /// relay's version includes one of the home's that is neither in the base nor the change as it was
-  /// frozen, the home was set back; the numbers that it has given since say nothing then of the
-  /// forgotten ones, although they may be greater.
+  /// relay's version includes one of the home's that is neither in the base nor the change as it
+  /// was frozen, the home was set back; the numbers that it has given since say nothing then of
+  /// the forgotten ones, although they may be greater.
   private mutating func lineageWithoutForks(
     _ entry: OutboxEntry, _ server: RecordVersion
   ) -> OutboxEntry.Lineage {

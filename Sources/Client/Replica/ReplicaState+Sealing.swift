@@ -19,7 +19,7 @@ extension ReplicaState {
     guard keys.isUnambiguous else {
       return (.failure(.refused(EditRefusal("the keys of a zone are given twice"))), nil)
     }
-    let held = sealing.keys
+    let held = sealing.held
     let adopted = held?.replaced(by: keys) ?? keys
     if let held, !adopted.contains(held) {
       let reason = "a zone is sealed with a key that is not among the new ones"

@@ -15,9 +15,9 @@ import LockstepSealing
 struct SealedZones {
   /// This home as the author of versions; nil until it makes one.
   var writer: SealingWriter?
-  /// Keys of the sealed zones; nil if none is sealed. A zone that was sealed once is never taken for
-  /// a plain one.
-  private(set) var keys: SealingKeys?
+  /// Keys of the sealed zones; nil if none is sealed. A zone that was sealed once is never taken
+  /// for a plain one.
+  private(set) var held: SealingKeys?
   private var seals = ZoneSeals()
   /// Records at the relay that this device cannot read, by their names there, with the reason:
   /// those that came with the changes, and those that the relay has reported as conflicts with a
@@ -29,9 +29,9 @@ struct SealedZones {
   private(set) var hasMoreUnreadable = false
   private let relayNames = RelayNames()
 
-  func seal(_ zone: Name) -> ZoneSeal? { keys.flatMap { seals.seal(zone, $0) } }
+  func seal(_ zone: Name) -> ZoneSeal? { held.flatMap { seals.seal(zone, $0) } }
 
-  var isEmpty: Bool { keys == nil }
+  var isEmpty: Bool { held == nil }
 
   func isSealed(_ zone: Name) -> Bool { seal(zone) != nil }
 
@@ -41,7 +41,7 @@ struct SealedZones {
   }
 
   mutating func adopt(_ keys: SealingKeys) {
-    self.keys = keys
+    held = keys
     seals = ZoneSeals()
   }
 
@@ -108,8 +108,8 @@ private final class ZoneSeals {
 }
 
 /// A home as the author of versions. Its id is its own as long as it knows all numbers that it has
-/// given. If it meets a greater one, its disk was set back, or copied to another home: it then takes
-/// a new id.
+/// given. If it meets a greater one, its disk was set back, or copied to another home: it then
+/// takes a new id.
 struct SealingWriter: Hashable {
   let id: WriterID
   /// Greatest number that it has given.
@@ -135,7 +135,9 @@ struct SealingWriter: Hashable {
 
   /// Returns the form in which a home keeps it.
   var storedText: String {
-    let value: JSONValue = ["id": .string(id.text), "greatest": JSONValue(integerLiteral: greatest)]
+    let value: JSONValue = [
+      "id": .string(id.text), "greatest": .number(JSONNumber(greatest)),
+    ]
     return value.text
   }
 

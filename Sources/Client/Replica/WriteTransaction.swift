@@ -25,7 +25,7 @@ struct WriteTransaction {
   private struct Written {
     var before: Record?
     var now: Record?
-    /// Which version of a sealed zone the present one is; nil: unknown, or of another zone.
+    /// Version of a sealed zone that is present; nil: unknown, or of another zone.
     var version: RecordVersion?
   }
 

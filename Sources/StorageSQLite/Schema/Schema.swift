@@ -318,7 +318,7 @@ extension Schema {
     applicationID: 0x4C53_7265,
     steps: [
       replicaVersion1, replicaVersion2, replicaVersion3, replicaVersion4, replicaVersion5,
-      replicaVersion6,
+      replicaVersion6, replicaVersion7,
     ])
 
   ///     identity   relay · account · device · token · device_name          one row, or none
