@@ -978,16 +978,13 @@ enum Forgetting {
     WHERE accounts.account = last.account
     """)
 
-  /// Compares with lists, because a join would be planned with a scan of all codes. Numbers are
-  /// unique among all accounts.
   private static let codes = PostgresStatement(
     "forget codes",
     """
     WITH old AS (
       SELECT account, number FROM pairings WHERE expires_at <= $1::bigint
       ORDER BY expires_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-    DELETE FROM pairings
-    WHERE account = ANY (ARRAY(SELECT account FROM old))
-      AND number = ANY (ARRAY(SELECT number FROM old))
+    DELETE FROM pairings USING old
+    WHERE pairings.account = old.account AND pairings.number = old.number
     """)
 }
