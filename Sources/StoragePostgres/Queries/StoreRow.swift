@@ -162,7 +162,6 @@ enum StoreRow {
     case .pairings(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.pairing.codeHash))
         .bind(rows.map(\.pairing.expiresAt)).bind(rows.map(\.pairing.scope.storedText))
-        .bind(rows.map(\.pairing.wrapped))
     case .subscriptions(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.rawValue))
         .bind(rows.map(\.subscription.id.text)).bind(rows.map(\.subscription.storedText))
