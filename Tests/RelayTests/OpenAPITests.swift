@@ -69,7 +69,6 @@ import Testing
     (["Record", "properties", "chunks", "maxItems"], Limits.chunksPerRecord),
     (["MissingChunks", "properties", "missing", "maxItems"], Limits.chunkHashes),
     (["ZoneList", "properties", "zones", "maxItems"], Limits.listedZones),
-    (["WrappedKeys", "maxLength"], Limits.wrappedKeyCharacters),
     (["ChangeTag", "maximum"], Int(Limits.sequenceLimit) - 1),
     (["Instant", "maximum"], Int(Limits.sequenceLimit) - 1),
   ])

@@ -106,10 +106,10 @@ struct AdminClientTests {
       label: "mum")
     let relay = try ServingRelay(store: folder.path, isOpen: false)
     let call = RelayCall(relay: relay.address)
-    let first = try call.join(code: made.pairing.code, deviceName: "phone").credentials
+    let first = try call.join(code: made.pairing.code, deviceName: "phone")
     let client = try AdminClient(.folder(folder.path))
     let code = try client.issuePairing(for: made.account).pairing.code
-    let second = try call.join(code: code, deviceName: "laptop").credentials
+    let second = try call.join(code: code, deviceName: "laptop")
     #expect(first.account == made.account && second.account == made.account)
     #expect(
       try client.devices(of: made.account).map(\.description.deviceName) == ["phone", "laptop"])
