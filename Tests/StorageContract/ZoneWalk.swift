@@ -372,9 +372,7 @@ package struct ZoneWalk {
   }
 
   private mutating func pairing() -> NewPairing {
-    NewPairing(
-      codeHash: hash(20), expiresAt: wall + number(20_000), scope: scope(),
-      wrapped: chance(2) ? nil : "AAA\(number(9))")
+    NewPairing(codeHash: hash(20), expiresAt: wall + number(20_000), scope: scope())
   }
 
   private mutating func scope() -> DeviceScope {

@@ -31,7 +31,7 @@ enum CommitResponse: Sendable {
       throw refusal
     case (.account(let credentials), .done):
       return Answer(status: 201, json: credentials.encodedBody())
-    case (.joined(let device, let token, _), .redeemed(let account, let scope, _)):
+    case (.joined(let device, let token, _), .redeemed(let account, let scope)):
       let credentials = Credentials(account: account, device: device, token: token, scope: scope)
       return Answer(status: 201, json: credentials.encodedBody())
     case (.pairing(let offer), .done):

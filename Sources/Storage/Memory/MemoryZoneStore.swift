@@ -364,7 +364,7 @@ extension MemoryZoneStore {
 
   func redeemPairing(_ codeHash: [UInt8], for device: NewDevice, wall: Int64) -> CommitResult {
     guard let id = pairingOwner(of: codeHash, wall: wall), let account = state.accounts[id],
-      let pairing = account.pairings.first(where: { $0.codeHash == codeHash })
+      let scope = account.pairings.first(where: { $0.codeHash == codeHash })?.scope
     else {
       return .refused(StoreRefusals.badPairingCode)
     }
@@ -377,8 +377,8 @@ extension MemoryZoneStore {
     }
     state.pairingOwners[codeHash] = nil
     state.accounts[id]?.pairings.removeAll { $0.codeHash == codeHash }
-    addDevice(device, pairing.scope, to: id, wall: wall)
-    return .redeemed(id, pairing.scope, wrapped: pairing.wrapped)
+    addDevice(device, scope, to: id, wall: wall)
+    return .redeemed(id, scope)
   }
 
   private func addDevice(

@@ -381,7 +381,7 @@ extension CommitRun {
     let found = try rows[0].first { (row) throws(PostgresFault) in
       (
         id: AccountID(rawValue: row.bits(0)), count: row.integer(1), isMember: row.bool(2),
-        scope: try row.scope(3), wrapped: row.isNull(4) ? nil : row.text(4)
+        scope: try row.scope(3)
       )
     }
     guard let found else { return .refused(StoreRefusals.badPairingCode) }
@@ -398,7 +398,7 @@ extension CommitRun {
     write(AccountWriter.deleteCode, PostgresParameters().bind(codeHash))
     insertDevice(device, found.scope, to: found.id)
     recordMembershipChange(of: found.id)
-    return .redeemed(found.id, found.scope, wrapped: found.wrapped)
+    return .redeemed(found.id, found.scope)
   }
 
   func renameDevice(_ device: DeviceID, of id: AccountID, to name: String) -> CommitResult {
@@ -456,7 +456,7 @@ extension CommitRun {
     write(
       AccountWriter.insertPairing,
       PostgresParameters().bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt)
-        .bind(pairing.scope.storedText).bind(pairing.wrapped))
+        .bind(pairing.scope.storedText))
   }
 
   private func isFree(_ device: NewDevice?) throws(PostgresFault) -> Bool {
@@ -518,7 +518,7 @@ private enum AccountWriter {
     SELECT account, (SELECT count(*) FROM devices WHERE devices.account = pairings.account),
       EXISTS (SELECT 1 FROM devices
         WHERE devices.account = pairings.account AND device = $3::bigint),
-      scope, wrapped
+      scope
     FROM pairings WHERE code_hash = $1::bytea AND expires_at > $2::bigint
     """)
   static let insertDevice = PostgresStatement(
@@ -566,8 +566,8 @@ private enum AccountWriter {
   static let insertPairing = PostgresStatement(
     "insert pairing",
     """
-    INSERT INTO pairings (account, code_hash, expires_at, scope, wrapped)
-    VALUES ($1::bigint, $2::bytea, $3::bigint, $4::text, $5::text)
+    INSERT INTO pairings (account, code_hash, expires_at, scope)
+    VALUES ($1::bigint, $2::bytea, $3::bigint, $4::text)
     """)
   static let deleteCode = PostgresStatement(
     "delete code", "DELETE FROM pairings WHERE code_hash = $1::bytea")

@@ -13,7 +13,7 @@ enum StoreRow {
     case .gaps: "account, after_tag, through_tag"
     case .devices:
       "account, device, device_name, platform, app_version, token_hash, last_seen, scope"
-    case .pairings: "account, code_hash, expires_at, scope, wrapped"
+    case .pairings: "account, code_hash, expires_at, scope"
     case .subscriptions: "account, device, id, content"
     case .wakes: "account, device, content"
     case .wakeKeys: "made_at, private_key"
@@ -68,8 +68,7 @@ enum StoreRow {
     ExportedPairing(
       account: AccountID(rawValue: row.bits(0)),
       pairing: NewPairing(
-        codeHash: row.bytes(1), expiresAt: row.integer(2), scope: try row.scope(3),
-        wrapped: row.isNull(4) ? nil : row.text(4)))
+        codeHash: row.bytes(1), expiresAt: row.integer(2), scope: try row.scope(3)))
   }
 
   static func subscription(_ row: PostgresRow) throws(PostgresFault) -> ExportedSubscription {
@@ -126,7 +125,7 @@ enum StoreRow {
           + "bigint bigint"
       case .lineage, .gaps: "bigint bigint bigint"
       case .devices: "bigint bigint text text text bytea bigint text"
-      case .pairings: "bigint bytea bigint text text"
+      case .pairings: "bigint bytea bigint text"
       case .subscriptions: "bigint bigint text text"
       case .wakes: "bigint bigint text"
       case .wakeKeys: "bigint bytea"
