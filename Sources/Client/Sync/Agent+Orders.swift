@@ -96,7 +96,7 @@ extension Agent {
     at moment: Moment
   ) {
     let offer = bounds.map {
-      BatchOffer(id: BatchID(random: &random), bounds: $0, seed: random.next())
+      BatchOffer(id: BatchID(random: &random), bounds: $0, seed: versionRandom.next())
     }
     let id = JobID(rawValue: nextJob)
     nextJob += 1

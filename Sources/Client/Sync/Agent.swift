@@ -20,6 +20,8 @@ package struct Agent: Node {
 
   let configuration: AgentConfiguration
   var random: SeededRandom
+  /// Draws for the ids of versions in sealed zones, so that they change no other draw.
+  var versionRandom: SeededRandom
   var actions = ActionQueue<NodeAction<AgentJob, AgentReport, Never>>()
   var engine = SyncEngine()
   var clock = RelayClock()
@@ -100,6 +102,8 @@ package struct Agent: Node {
     self.configuration = configuration
     isNetworkOn = configuration.connectsAtOnce
     self.random = random
+    var origin = random
+    versionRandom = origin.branch()
     transportSelector = TransportSelector(
       configuration.transports, longPollMilliseconds: configuration.longPollMilliseconds)
     nextJob = configuration.firstNumber
