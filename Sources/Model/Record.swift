@@ -112,9 +112,7 @@ package struct VersionFingerprint: Hashable, Sendable {
 extension [VersionFingerprint] {
   /// Eight bytes each, most significant first: the form in which stores keep them.
   package var bytes: [UInt8] {
-    flatMap { each in
-      (0..<8).map { UInt8(truncatingIfNeeded: each.rawValue >> (56 - 8 * $0)) }
-    }
+    reduce(into: []) { bytes, each in bytes.append(word: each.rawValue) }
   }
 
   /// Reads what `bytes` wrote. Ignores what remains of an incomplete one.

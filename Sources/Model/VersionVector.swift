@@ -150,7 +150,7 @@ extension VersionVector {
   /// The floor in 8 bytes, then 16 for each entry: its writer and its number.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(8 + 16 * entries.count)
+    bytes.reserveCapacity(8 + VersionID.byteCount * entries.count)
     bytes.append(word: UInt64(bitPattern: floor))
     for entry in entries { bytes += entry.bytes }
     return bytes
@@ -160,9 +160,15 @@ extension VersionVector {
   package init?(bytes: ArraySlice<UInt8>) {
     var reader = ByteReader(bytes)
     guard let floor = reader.word() else { return nil }
+    self.init(&reader, entries: reader.rest.count / VersionID.byteCount, floor: floor)
+    guard reader.isAtEnd else { return nil }
+  }
+
+  /// Reads so many entries. Returns nil if they are not those of a vector of this floor.
+  package init?(_ reader: inout ByteReader, entries count: Int, floor: UInt64) {
     var entries: [VersionID] = []
-    while !reader.isAtEnd {
-      guard entries.count < Limits.vectorEntries, let entry = VersionID(&reader) else { return nil }
+    for _ in 0..<min(count, Limits.vectorEntries + 1) {
+      guard let entry = VersionID(&reader) else { return nil }
       entries.append(entry)
     }
     self.init(entries: entries, floor: Int64(bitPattern: floor))
@@ -170,10 +176,13 @@ extension VersionVector {
 }
 
 extension VersionID {
+  /// Number of its `bytes`.
+  package static let byteCount = 16
+
   /// The writer and the number in 8 bytes each.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(16)
+    bytes.reserveCapacity(VersionID.byteCount)
     bytes.append(word: writer.rawValue)
     bytes.append(word: UInt64(bitPattern: number))
     return bytes

@@ -37,8 +37,8 @@ struct SealedContent: Hashable {
 
   /// Returns the number of bytes before the padding. `vectorEntries`: those of `version.made`.
   static func count(_ record: Record, vectorEntries: Int) -> Int {
-    36 + 16 * vectorEntries + record.name.text.utf8.count + record.type.text.utf8.count
-      + (record.fields?.count ?? 0)
+    36 + VersionID.byteCount * vectorEntries + record.name.text.utf8.count
+      + record.type.text.utf8.count + (record.fields?.count ?? 0)
   }
 
   var padded: [UInt8] {
@@ -85,17 +85,10 @@ struct SealedContent: Hashable {
   }
 
   private static func readVersion(_ reader: inout ByteReader) -> RecordVersion? {
-    guard let id = VersionID(&reader), let floor = reader.word(), let count = reader.byte() else {
-      return nil
-    }
-    var entries: [VersionID] = []
-    for _ in 0..<count {
-      guard let entry = VersionID(&reader) else { return nil }
-      entries.append(entry)
-    }
-    return VersionVector(entries: entries, floor: Int64(bitPattern: floor)).flatMap {
-      RecordVersion(id, madeOn: $0)
-    }
+    guard let id = VersionID(&reader), let floor = reader.word(), let count = reader.byte(),
+      let made = VersionVector(&reader, entries: Int(count), floor: floor)
+    else { return nil }
+    return RecordVersion(id, madeOn: made)
   }
 
   private static func readName(_ reader: inout ByteReader) -> Name? {

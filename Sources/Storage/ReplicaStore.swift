@@ -261,7 +261,7 @@ extension OutboxEntry.Lineage {
     func part() -> ArraySlice<UInt8>? { reader.length().flatMap { reader.part($0) } }
     guard let base = part(), let made = part().flatMap({ VersionVector(bytes: $0) }),
       let id = part(), let given = part(), let asked = part(), reader.isAtEnd,
-      id.isEmpty || id.count == 16
+      id.isEmpty || id.count == VersionID.byteCount
     else { return nil }
     self.init(made: made)
     if !base.isEmpty {

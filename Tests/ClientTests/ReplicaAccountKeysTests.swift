@@ -42,13 +42,13 @@ struct ReplicaAccountKeysTests {
 
   @Test mutating func keysOfAZoneBecomeThoseOfTheAccount() throws {
     var desk = try ReplicaHarness()
-    #expect(adopt(.zones([try keys([1]).keys(of: later)]), on: &desk))
-    #expect(!adopt(.account(try keys([2]), plainZones: [open]), on: &desk))
-    #expect(!adopt(.account(try keys([1]), plainZones: [later]), on: &desk))
-    #expect(adopt(.account(try keys([1]), plainZones: [open]), on: &desk))
-    #expect(adopt(.account(try keys([1, 2]), plainZones: [open]), on: &desk))
-    #expect(!adopt(.account(try keys([1]), plainZones: [open]), on: &desk))
-    #expect(!adopt(.zones([try keys([2]).keys(of: later)]), on: &desk))
+    #expect(adopt(.zones([accountKeys([1]).keys(of: later)]), on: &desk))
+    #expect(!adopt(.account(accountKeys([2]), plainZones: [open]), on: &desk))
+    #expect(!adopt(.account(accountKeys([1]), plainZones: [later]), on: &desk))
+    #expect(adopt(.account(accountKeys([1]), plainZones: [open]), on: &desk))
+    #expect(adopt(.account(accountKeys([1, 2]), plainZones: [open]), on: &desk))
+    #expect(!adopt(.account(accountKeys([1]), plainZones: [open]), on: &desk))
+    #expect(!adopt(.zones([accountKeys([2]).keys(of: later)]), on: &desk))
   }
 
   @Test mutating func anAccountWithPlainRecordsIsNotSealed() throws {
@@ -56,23 +56,15 @@ struct ReplicaAccountKeysTests {
     desk.edit(.text("for all", in: open))
     desk.edit(.text("for all", in: later))
     try send(&desk)
-    #expect(!adopt(.account(try keys([1]), plainZones: [open]), on: &desk))
-    #expect(adopt(.account(try keys([1]), plainZones: [open, later]), on: &desk))
+    #expect(!adopt(.account(accountKeys([1]), plainZones: [open]), on: &desk))
+    #expect(adopt(.account(accountKeys([1]), plainZones: [open, later]), on: &desk))
   }
 
   // MARK: stage
 
-  private func keys(_ numbers: [UInt8]) throws -> AccountKeys {
-    let generations = numbers.compactMap {
-      KeyGeneration(secret: [UInt8](repeating: $0, count: KeyGeneration.count))
-    }
-    return try #require(
-      AccountKeys(nameSecret: [UInt8](repeating: 9, count: 32), generations: generations))
-  }
-
   private func home(_ device: UInt64) throws -> ReplicaHarness {
     var home = try ReplicaHarness(device: device)
-    #expect(adopt(.account(try keys([1]), plainZones: [open]), on: &home))
+    #expect(adopt(.account(accountKeys([1]), plainZones: [open]), on: &home))
     home.page([], from: nil, to: 1)
     return home
   }
@@ -84,11 +76,7 @@ struct ReplicaAccountKeysTests {
   }
 
   private mutating func send(_ device: inout ReplicaHarness) throws {
-    for _ in 0..<10 {
-      guard let batch = device.freezeBatch() else { return }
-      try device.answer(batch, relay.save(batch, by: device.device))
-    }
-    Issue.record("the device sends for ever")
+    try relay.saveAll(from: &device)
   }
 }
 

@@ -56,11 +56,10 @@ extension ReplicaState {
     guard let held = try transaction.record(key) else {
       return try transaction.put(server.record, snapshot: snapshot, version: server.version)
     }
-    guard let known = try transaction.version(key) else {
-      return try transaction.put(
-        merging.completed(server.record, over: held), snapshot: snapshot, version: server.version)
-    }
     let completed = merging.completed(server.record, over: held)
+    guard let known = try transaction.version(key) else {
+      return try transaction.put(completed, snapshot: snapshot, version: server.version)
+    }
     if server.version == known, completed.isSame(as: held) {
       var same = held
       same.tag = server.record.tag
@@ -127,7 +126,7 @@ extension ReplicaState {
   ) throws(StorageError) {
     var entry = entry
     entry.lineage = lineage
-    if !entry.isRepeated, lineage.base.map({ server.version.includes($0) }) ?? true {
+    if lineage.base.map({ server.version.includes($0) }) ?? true {
       entry.base = server.record.plain
       entry.lineage?.base = server.version
     }

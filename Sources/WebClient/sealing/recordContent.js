@@ -1,6 +1,7 @@
 import { isName } from "../model/name.js";
 import { hex, hexBytes, is64Bits } from "./hex.js";
 import { RecordVersion } from "./recordVersion.js";
+import { idBytes } from "./versionVector.js";
 
 // Plaintext of a sealed record:
 //
@@ -20,7 +21,6 @@ const deleted = 2;
 const fixedBytes = 36;
 const versionPlace = 9;
 const entriesPlace = 34;
-const entryBytes = 16;
 /** Bytes of a version before its entries. */
 const versionBytes = entriesPlace - 1 - versionPlace;
 const evenStepMax = 1_024;
@@ -55,7 +55,7 @@ export function paddedLength(length) {
  * others are the lengths of parts in bytes.
  */
 export const contentLength = ({ name, type, entries, fields }) => paddedLength(
-  fixedBytes + entryBytes * entries + name + type + fields + 1);
+  fixedBytes + idBytes * entries + name + type + fields + 1);
 
 /**
  * Returns the padded plaintext.
@@ -100,7 +100,7 @@ export function encodeContent({ name, type, author, version, fields }) {
 export function decodeContent(bytes) {
   const end = endOfContent(bytes);
   if (end < fixedBytes || (bytes[0] !== live && bytes[0] !== deleted)) return null;
-  let place = entriesPlace + entryBytes * bytes[entriesPlace - 1];
+  let place = entriesPlace + idBytes * bytes[entriesPlace - 1];
   const version = RecordVersion.ofBytes(Uint8Array.of(
     ...bytes.subarray(versionPlace, entriesPlace - 1), ...bytes.subarray(entriesPlace, place)));
   if (version === null) return null;

@@ -1,8 +1,5 @@
-import { hex, hexBytes, is64Bits } from "./hex.js";
-import { readNumber, VersionVector, writeNumber } from "./versionVector.js";
-
-const partBytes = 8;
-const idBytes = 2 * partBytes;
+import { is64Bits } from "./hex.js";
+import { idBytes, readID, VersionVector, writeID } from "./versionVector.js";
 
 /** True if the writer can make a version of this number on those of the vector. */
 const isVersion = ({ writer, number }, made) => is64Bits(writer) && Number.isSafeInteger(number)
@@ -57,8 +54,7 @@ export class RecordVersion {
   bytes() {
     const made = this.made.bytes();
     const bytes = new Uint8Array(idBytes + made.length);
-    bytes.set(hexBytes(this.id.writer));
-    writeNumber(new DataView(bytes.buffer), partBytes, this.id.number);
+    writeID(bytes, 0, this.id);
     bytes.set(made, idBytes);
     return bytes;
   }
@@ -72,8 +68,7 @@ export class RecordVersion {
   static ofBytes(bytes) {
     const made = VersionVector.ofBytes(bytes.subarray(idBytes));
     if (made === null) return null;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const id = { writer: hex(bytes.subarray(0, partBytes)), number: readNumber(view, partBytes) };
+    const id = readID(bytes, 0);
     return isVersion(id, made) ? new RecordVersion(id, made) : null;
   }
 }

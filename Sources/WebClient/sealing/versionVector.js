@@ -3,7 +3,8 @@ import { hex, hexBytes, is64Bits } from "./hex.js";
 /** Entries of a vector at most. */
 export const vectorEntriesMax = 64;
 const numberBytes = 8;
-const entryBytes = 16;
+/** Bytes of the id of a version. */
+export const idBytes = 16;
 
 /** True if these are the entries and the floor of a vector. */
 function areValid(entries, floor) {
@@ -15,13 +16,13 @@ function areValid(entries, floor) {
 }
 
 /** Writes a number in 8 bytes. @param {DataView} view */
-export function writeNumber(view, place, number) {
+function writeNumber(view, place, number) {
   view.setUint32(place, Math.floor(number / 2 ** 32));
   view.setUint32(place + 4, number >>> 0);
 }
 
 /** Returns the number of 8 bytes; above 2^53 - 1 it is not exact, but no safe integer either. */
-export const readNumber = (view, place) =>
+const readNumber = (view, place) =>
   view.getUint32(place) * 2 ** 32 + view.getUint32(place + 4);
 
 /**
@@ -32,6 +33,30 @@ export const readNumber = (view, place) =>
  *
  * @typedef {{writer: string, number: number}} VersionID
  */
+
+/**
+ * Writes the id of a version at this place: its writer and its number, 8 bytes each.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} place
+ * @param {VersionID} id
+ */
+export function writeID(bytes, place, { writer, number }) {
+  bytes.set(hexBytes(writer), place);
+  writeNumber(new DataView(bytes.buffer, bytes.byteOffset), place + numberBytes, number);
+}
+
+/**
+ * Returns the id at this place, whose number may be that of no version.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} place
+ * @returns {VersionID}
+ */
+export const readID = (bytes, place) => ({
+  writer: hex(bytes.subarray(place, place + numberBytes)),
+  number: readNumber(new DataView(bytes.buffer, bytes.byteOffset), place + numberBytes),
+});
 
 /**
  * Set of versions of a record: for each writer of the record, its versions up to a number. It does
@@ -123,14 +148,9 @@ export class VersionVector {
 
   /** Returns the floor in 8 bytes, then 16 for each entry: its writer and its number. */
   bytes() {
-    const bytes = new Uint8Array(numberBytes + entryBytes * this.entries.length);
-    const view = new DataView(bytes.buffer);
-    writeNumber(view, 0, this.floor);
-    this.entries.forEach(({ writer, number }, index) => {
-      const place = numberBytes + entryBytes * index;
-      bytes.set(hexBytes(writer), place);
-      writeNumber(view, place + numberBytes, number);
-    });
+    const bytes = new Uint8Array(numberBytes + idBytes * this.entries.length);
+    writeNumber(new DataView(bytes.buffer), 0, this.floor);
+    this.entries.forEach((id, index) => writeID(bytes, numberBytes + idBytes * index, id));
     return bytes;
   }
 
@@ -142,15 +162,11 @@ export class VersionVector {
    * @returns {VersionVector | null}
    */
   static ofBytes(bytes) {
-    const count = (bytes.length - numberBytes) / entryBytes;
+    const count = (bytes.length - numberBytes) / idBytes;
     if (!Number.isInteger(count) || count < 0) return null;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const entries = Array.from({ length: count }, (_, index) => {
-      const place = numberBytes + entryBytes * index;
-      const number = place + numberBytes;
-      return { writer: hex(bytes.subarray(place, number)), number: readNumber(view, number) };
-    });
-    const floor = readNumber(view, 0);
+    const entries = Array.from(
+      { length: count }, (_, index) => readID(bytes, numberBytes + idBytes * index));
+    const floor = readNumber(new DataView(bytes.buffer, bytes.byteOffset), 0);
     return areValid(entries, floor) ? new VersionVector(entries, floor) : null;
   }
 }

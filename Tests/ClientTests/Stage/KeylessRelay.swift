@@ -55,6 +55,15 @@ struct KeylessRelay {
     }
   }
 
+  /// Saves all that waits on the device, at most ten batches.
+  mutating func saveAll(from device: inout ReplicaHarness) throws {
+    for _ in 0..<10 {
+      guard let batch = device.freezeBatch() else { return }
+      try device.answer(batch, save(batch, by: device.device))
+    }
+    throw TestFault("the device sends for ever")
+  }
+
   private mutating func store(
     _ mutation: Mutation, in zone: Name, by device: DeviceID
   ) -> MutationResult {
@@ -83,7 +92,9 @@ extension ReplicaHarness {
   }
 }
 
-func sealKeys(_ numbers: [UInt8]) -> ZoneKeys {
+func sealKeys(_ numbers: [UInt8]) -> ZoneKeys { accountKeys(numbers).keys(of: TestApp.zone) }
+
+func accountKeys(_ numbers: [UInt8]) -> AccountKeys {
   let generations = numbers.compactMap {
     KeyGeneration(secret: [UInt8](repeating: $0, count: KeyGeneration.count))
   }
@@ -91,5 +102,5 @@ func sealKeys(_ numbers: [UInt8]) -> ZoneKeys {
     let keys = AccountKeys(
       nameSecret: [UInt8](repeating: 9, count: 32), generations: generations)
   else { preconditionFailure("valid keys") }
-  return keys.keys(of: TestApp.zone)
+  return keys
 }

@@ -1,7 +1,6 @@
 import { base64url, base64urlBytes } from "../../sealing/base64url.js";
-import { hex, hexBytes } from "../../sealing/hex.js";
 import { RecordVersion } from "../../sealing/recordVersion.js";
-import { readNumber, VersionVector, writeNumber } from "../../sealing/versionVector.js";
+import { idBytes, readID, VersionVector, writeID } from "../../sealing/versionVector.js";
 import { keyOf } from "../record.js";
 
 /**
@@ -83,7 +82,6 @@ export const withLineage = (lineage) => (lineage ? { lineage } : {});
 // stored forms: texts
 
 const lengthBytes = 2;
-const idBytes = 16;
 
 /** Returns the row of a record, or the entry of the outbox, as a store has it. */
 export function storedVersions(row) {
@@ -116,10 +114,9 @@ function bytesOfLineage({ base, made, id, given, asked }) {
   return Uint8Array.from(parts.flatMap((part) => [part.length >> 8, part.length & 255, ...part]));
 }
 
-function bytesOfID({ writer, number }) {
+function bytesOfID(id) {
   const bytes = new Uint8Array(idBytes);
-  bytes.set(hexBytes(writer));
-  writeNumber(new DataView(bytes.buffer), idBytes / 2, number);
+  writeID(bytes, 0, id);
   return bytes;
 }
 
@@ -146,10 +143,7 @@ function lineageOfBytes(bytes) {
 
 /** Returns the id of a version on those that `made` includes; null if the bytes are none. */
 function idOfBytes(bytes, made) {
-  if (bytes.length !== idBytes) return null;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const number = readNumber(view, idBytes / 2);
-  return new RecordVersion({ writer: hex(bytes.subarray(0, idBytes / 2)), number }, made).id;
+  return bytes.length === idBytes ? new RecordVersion(readID(bytes, 0), made).id : null;
 }
 
 function idsOfBytes(bytes) {

@@ -103,7 +103,7 @@ const missing = (record) => ({ ...record, tag: 0 });
 /** Rebases the change onto the relay's version, which it includes. */
 function rebaseOnOpened(state, entry, lineage, { record, version }) {
   const put = { ...entry, lineage };
-  if (!isRepeated(lineage) && (lineage.base === null || version.includes(lineage.base))) {
+  if (lineage.base === null || version.includes(lineage.base)) {
     put.base = record;
     put.lineage = { ...lineage, base: version };
   }
