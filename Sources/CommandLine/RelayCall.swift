@@ -58,7 +58,7 @@ package struct RelayCall {
 /// Calls about devices: join, pairing, list, rename, revoke.
 extension RelayCall {
   /// Joins the account that issued `code`, or a new account if `code` is nil.
-  package func join(code: String?, deviceName: String) throws(CommandFailure) -> Credentials {
+  package func join(code: String?, deviceName: String) throws(CommandFailure) -> JoinAnswer {
     try CommandFailure.wrap { () throws(LockstepError) in
       try client.join(code: code, deviceName: deviceName)
     }
@@ -68,7 +68,7 @@ extension RelayCall {
   /// account.
   package func join(
     again account: AccountID, code: String, deviceName: String
-  ) throws(CommandFailure) -> Credentials? {
+  ) throws(CommandFailure) -> JoinAnswer? {
     try CommandFailure.wrap { () throws(LockstepError) in
       do throws(LockstepError) {
         return try client.join(again: account, code: code, deviceName: deviceName)
@@ -119,10 +119,10 @@ extension RelayCall {
 
   /// Creates an account with that many devices, for benches and simulations.
   package func account(devices: Int) throws(CommandFailure) -> [Credentials] {
-    var members = [try join(code: nil, deviceName: "device 1")]
+    var members = [try join(code: nil, deviceName: "device 1").credentials]
     for number in 2..<(devices + 1) {
       let code = try pairingOffer(token: members[0].token).code
-      members.append(try join(code: code, deviceName: "device \(number)"))
+      members.append(try join(code: code, deviceName: "device \(number)").credentials)
     }
     return members
   }

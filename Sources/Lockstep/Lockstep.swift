@@ -131,7 +131,7 @@ public final class Lockstep: Sendable {
     defer { engine.endJoining() }
     let client = RelayClient(relay: relay, trust: engine.trust)
     let credentials = try await Self.onThread(isCancellable: true, undo: client.discard) {
-      try client.join(code: code, deviceName: deviceName, former: former?.credentials)
+      try client.join(code: code, deviceName: deviceName, former: former?.credentials).credentials
     }
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)

@@ -77,11 +77,11 @@ package struct RelayClient: Sendable {
 /// Calls about devices.
 extension RelayClient {
   /// Joins the account that issued `code`, or a new account if `code` is nil.
-  package func join(code: String?, deviceName: String) throws(LockstepError) -> Credentials {
+  package func join(code: String?, deviceName: String) throws(LockstepError) -> JoinAnswer {
     let path = ["v1", code == nil ? "accounts" : "devices"]
     let body = try perform(
       HTTPCallRequest("POST", path: path, body: Self.joinBody(code, nil, deviceName)))
-    return try decoded(body) { body throws(Refusal) in try Credentials.decoded(body: body) }
+    return try decoded(body) { body throws(Refusal) in try JoinAnswer.decoded(body: body) }
   }
 
   /// Joins an account, for a home that may have the data of one already.
@@ -89,7 +89,7 @@ extension RelayClient {
   /// - Parameter former: The home's credentials; nil if it has none.
   /// - Throws: `alreadyJoined` if they are still valid; `otherAccount`.
   func join(code: String?, deviceName: String, former: Credentials?) throws(LockstepError)
-    -> Credentials
+    -> JoinAnswer
   {
     guard let former else { return try join(code: code, deviceName: deviceName) }
     let account = former.account
@@ -123,7 +123,7 @@ extension RelayClient {
   /// - Throws: `otherAccount` if the code is of another account; the code stays valid then.
   package func join(
     again account: AccountID, code: String, deviceName: String
-  ) throws(LockstepError) -> Credentials {
+  ) throws(LockstepError) -> JoinAnswer {
     let (status, body) = try answer(
       HTTPCallRequest(
         "POST", path: ["v1", "devices"], body: Self.joinBody(code, account, deviceName)))
@@ -132,16 +132,16 @@ extension RelayClient {
     {
       throw .otherAccount(account: account.text)
     }
-    let credentials = try decoded(try ownBody(body, status: status)) { body throws(Refusal) in
-      try Credentials.decoded(body: body)
+    let joined = try decoded(try ownBody(body, status: status)) { body throws(Refusal) in
+      try JoinAnswer.decoded(body: body)
     }
-    guard credentials.account == account else {
+    guard joined.credentials.account == account else {
       // An older relay, which has used up the code. That account must not list a device that no one
       // uses.
-      try revoke(credentials.device, token: credentials.token)
+      try revoke(joined.credentials.device, token: joined.credentials.token)
       throw .otherAccount(account: account.text)
     }
-    return credentials
+    return joined
   }
 
   private static func joinBody(_ code: String?, _ account: AccountID?, _ deviceName: String)
@@ -152,7 +152,8 @@ extension RelayClient {
     return JoinRequest(code: code, account: account, description: description).encodedBody()
   }
 
-  /// Asks for a code with which a device joins the account.
+  /// Asks for a code with which a device joins the account. An older relay ignores
+  /// `request.wrapped`: the device then joins without the keys.
   ///
   /// - Throws: `refused`, also if the relay is too old to limit the new device as asked: its code
   ///   would open the whole account, and is not returned.

@@ -244,9 +244,14 @@ package enum Limits {
   @usableFromInline package static let pairingMilliseconds: Int64 = 10 * 60_000
   /// Shortest time for which a device may ask for a code, in seconds.
   @usableFromInline package static let pairingSecondsMin: Int64 = 10
-  /// Zones of a device's scope, and bytes of the body that names them, with generous spelling.
+  /// Zones of a device's scope.
   @usableFromInline package static let scopeZones = 16
-  @usableFromInline package static let pairingBodyBytes = 32 << 10
+  /// Characters of the wrapped keys that a pairing code carries: 6 KiB, for a hundred keys of 32
+  /// bytes with their names. They count for nothing in the account's use:
+  /// `pairingCodesPerAccount` limits them to 80 KiB.
+  @usableFromInline package static let wrappedKeyCharacters = 8_192
+  /// Bytes of the body that names a scope and has wrapped keys, with generous spelling.
+  @usableFromInline package static let pairingBodyBytes = 40 << 10
   /// Wrong codes per minute from one address, and from all addresses, before further ones are
   /// refused.
   @usableFromInline package static let pairingGuessesPerAddress = 5

@@ -245,15 +245,20 @@ package struct NewPairing: Sendable, Hashable {
   @usableFromInline package var issuer: DeviceID?
   /// Scope of the device that joins with the code.
   @usableFromInline package var scope: DeviceScope
+  /// Keys for the device that joins with the code, which the relay cannot read; nil: none. They are
+  /// removed with the code, and no request reads them but its redemption.
+  @usableFromInline package var wrapped: String?
 
   @usableFromInline
   package init(
-    codeHash: [UInt8], expiresAt: Int64, issuer: DeviceID? = nil, scope: DeviceScope = .everything
+    codeHash: [UInt8], expiresAt: Int64, issuer: DeviceID? = nil, scope: DeviceScope = .everything,
+    wrapped: String? = nil
   ) {
     self.codeHash = codeHash
     self.expiresAt = expiresAt
     self.issuer = issuer
     self.scope = scope
+    self.wrapped = wrapped
   }
 }
 
@@ -316,8 +321,9 @@ package struct SaveCommit: Sendable, Hashable {
 @usableFromInline
 package enum CommitResult: Sendable, Hashable {
   case done
-  /// Account of the redeemed code, and the scope of the device that has joined.
-  case redeemed(AccountID, DeviceScope)
+  /// Account of the redeemed code, the scope of the device that has joined, and the wrapped keys
+  /// that the code carried.
+  case redeemed(AccountID, DeviceScope, wrapped: String? = nil)
   indirect case saved(SaveOutcome)
   case zoneDeleted(ZoneDeletion)
   /// The account's devices are signed out, and a part of its data is removed.

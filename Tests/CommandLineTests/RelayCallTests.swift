@@ -29,6 +29,25 @@ struct RelayCallTests {
     try relay.stop()
   }
 
+  @Test func wrappedKeysComeBackWhenTheirCodeIsUsed() throws {
+    let folder = try TemporaryFolder()
+    let relay = try ServingRelay(store: folder.path)
+    let call = RelayCall(relay: relay.address)
+    let first = try call.join(code: nil, deviceName: "phone")
+    #expect(first.wrapped == nil)
+    let request = PairingRequest(isReadOnly: true, wrapped: "_-A")
+    let account = first.credentials.account
+    for _ in 0..<2 {
+      let offer = try call.pairingOffer(request, token: first.credentials.token)
+      let again = try #require(
+        try call.join(again: account, code: offer.code, deviceName: "laptop"))
+      #expect(again.wrapped == "_-A" && again.credentials.scope.isReadOnly)
+    }
+    let plain = try call.pairingOffer(token: first.credentials.token)
+    #expect(try call.join(code: plain.code, deviceName: "tablet").wrapped == nil)
+    try relay.stop()
+  }
+
   @Test func aRevokedDeviceIsNobodyAnyMore() throws {
     let folder = try TemporaryFolder()
     let relay = try ServingRelay(store: folder.path)

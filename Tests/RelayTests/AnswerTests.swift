@@ -26,13 +26,13 @@ struct AnswerTests {
       account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "t")
     let made = try CommitResponse.account(credentials).answer(to: .done)
     #expect(made.status == 201)
-    #expect(try Credentials.decoded(body: made.body) == credentials)
+    #expect(try JoinAnswer.decoded(body: made.body) == JoinAnswer(credentials))
     let address = PeerNetwork(of: .local(path: ""))
     let joined = CommitResponse.joined(credentials.device, token: "t", from: address)
     #expect(
-      try Credentials.decoded(
-        body: joined.answer(to: .redeemed(credentials.account, .everything)).body)
-        == credentials)
+      try JoinAnswer.decoded(
+        body: joined.answer(to: .redeemed(credentials.account, .everything, wrapped: "AAAA")).body)
+        == JoinAnswer(credentials, wrapped: "AAAA"))
     let revoked = CommitResponse.revoked(credentials.account, credentials.device)
     #expect(try revoked.answer(to: .done).status == 204)
   }

@@ -22,12 +22,42 @@ struct DeviceTests {
     let typed = offer.code.lowercased().replacing("-", with: " ")
     let joined = try client.call("POST", "/v1/devices", join(typed))
     #expect(joined.status == 201)
-    let second = try Credentials.decoded(body: joined.body)
+    let second = try JoinAnswer.decoded(body: joined.body).credentials
     #expect(second.account == first.credentials.account)
     #expect(second.device != first.credentials.device)
     let again = try client.call("POST", "/v1/devices", join(offer.code))
     #expect(again.status == 403)
     #expect(again.code == "badPairingCode")
+  }
+
+  @Test func wrappedKeysReachTheDeviceThatJoinsAndNobodyElse() throws {
+    let relay = TestRelay()
+    let first = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let keys = String(repeating: "wRaP", count: Limits.wrappedKeyCharacters / 4)
+    // The longest names, each character written as an escape.
+    let zones = (0..<Limits.scopeZones).map { number in
+      let name = String(repeating: #"\u0061"#, count: Limits.nameBytes - 2) + "\(number + 10)"
+      return "\"\(name)\""
+    }
+    let body = #"{"zones":[\#(zones.joined(separator: ","))],"wrapped":"\#(keys)"}"#
+    let issued = try client.call("POST", "/v1/pairings", token: first.token, body)
+    try #require(issued.status == 201)
+    let code = try PairingOffer.decoded(body: issued.body).code
+    let others = try [
+      issued, client.call("GET", "/v1/devices", token: first.token),
+      HTTPClient(relay).call("POST", "/v1/devices", join("0000-0000-0000")),
+    ]
+    let joined = try HTTPClient(relay).call("POST", "/v1/devices", join(code))
+    #expect(joined.status == 201)
+    #expect(try JoinAnswer.decoded(body: joined.body).wrapped == keys)
+    let later = try [
+      HTTPClient(relay).call("POST", "/v1/devices", join(code)),
+      client.call("GET", "/v1/devices", token: first.token),
+    ]
+    for answer in others + later {
+      #expect(!String(decoding: answer.body, as: UTF8.self).contains("wRaP"))
+    }
   }
 
   @Test func aCodeDiesOfAge() throws {

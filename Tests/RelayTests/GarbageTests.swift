@@ -70,7 +70,7 @@ struct GarbageTests {
         _ = relay.deliverCommitEvent(1)
       }
       let body = try #require(try client.next()).body
-      let device = TestDevice(credentials: try Credentials.decoded(body: body))
+      let device = TestDevice(credentials: try JoinAnswer.decoded(body: body).credentials)
       for _ in 0..<steps { _ = relay.step() }
       #expect(try relay.put(chunk, by: device, node: 1) == 201)
       #expect(try relay.get(chunk, by: device).body == chunk.bytes)

@@ -19,7 +19,7 @@ struct DoorTests {
       "POST", "/v1/devices",
       #"{"code":"\#(code)","deviceName":"A","platform":"p","appVersion":"1"}"#)
     #expect(joined.status == 201)
-    let credentials = try Credentials.decoded(body: joined.body)
+    let credentials = try JoinAnswer.decoded(body: joined.body).credentials
     #expect(credentials.account.text == made.json?["accountID"]?.string)
     #expect(try control.call("POST", "/v1/admin/accounts", "[").code == "badJSON")
     for listenerKind in [Opening.ListenerKind.public, .admin] {

@@ -69,6 +69,7 @@ import Testing
     (["Record", "properties", "chunks", "maxItems"], Limits.chunksPerRecord),
     (["MissingChunks", "properties", "missing", "maxItems"], Limits.chunkHashes),
     (["ZoneList", "properties", "zones", "maxItems"], Limits.listedZones),
+    (["WrappedKeys", "maxLength"], Limits.wrappedKeyCharacters),
     (["ChangeTag", "maximum"], Int(Limits.sequenceLimit) - 1),
     (["Instant", "maximum"], Int(Limits.sequenceLimit) - 1),
   ])

@@ -31,7 +31,7 @@ struct ScopeDeliveryTests {
     let joined = try HTTPClient(relay).call(
       "POST", "/v1/devices",
       #"{"code":"\#(code)","deviceName":"B","platform":"test","appVersion":"1"}"#)
-    return TestDevice(credentials: try Credentials.decoded(body: joined.body))
+    return TestDevice(credentials: try JoinAnswer.decoded(body: joined.body).credentials)
   }
 
   private func page(_ response: HTTPClient.Response) throws -> ChangePage {

@@ -92,7 +92,7 @@ struct ScopeTests {
       "POST", "/v1/devices",
       #"{"code":"\#(code)","deviceName":"B","platform":"test","appVersion":"1"}"#)
     try #require(joined.status == 201)
-    return TestDevice(credentials: try Credentials.decoded(body: joined.body))
+    return TestDevice(credentials: try JoinAnswer.decoded(body: joined.body).credentials)
   }
 
   private func code(_ response: HTTPClient.Response) -> String? { response.json?["code"]?.string }
@@ -234,6 +234,7 @@ struct ScopeTests {
   @Test(arguments: [
     #"{"zones":[]}"#, #"{"zones":"Todos"}"#, #"{"zones":[""]}"#, #"{"access":"all"}"#,
     #"{"expiresIn":5}"#, #"{"expiresIn":601}"#, #"{"expiresIn":"60"}"#, "[]", "{",
+    #"{"wrapped":""}"#, #"{"wrapped":"AAA="}"#,
     #"{"zones":["a"],"zones":["b"]}"#,
     #"{"zones":[\#((0...Limits.scopeZones).map { "\"z\($0)\"" }.joined(separator: ","))]}"#,
   ])

@@ -157,6 +157,53 @@ enum PairingStories {
       #expect(
         try scene.commit(redeem(6, as: 3, in: scene)) == .redeemed(scene.account, .everything))
     },
+    ZoneStory("the device that uses a code gets its wrapped keys, and no other does") { scene in
+      try scene.makeAccount()
+      let longest = String(repeating: "aZ0_", count: Limits.wrappedKeyCharacters / 4)
+      let codes: [(code: UInt8, keys: String?)] = [(5, longest), (6, nil), (7, "_-A")]
+      for (code, keys) in codes {
+        var pairing = ZoneScene.pairing(code, until: scene.wall + 100)
+        pairing.wrapped = keys
+        #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
+      }
+      try scene.reopen()
+      for (device, (code, keys)) in zip(3..., codes) {
+        #expect(
+          try scene.commit(redeem(code, as: UInt64(device), in: scene))
+            == .redeemed(scene.account, .everything, wrapped: keys))
+        #expect(
+          try scene.refusal(redeem(code, as: UInt64(device) + 10, in: scene)) == .badPairingCode)
+      }
+    },
+    ZoneStory("wrapped keys end with their code: used, expired, or of a revoked device") { scene in
+      try scene.makeAccount()
+      var pairing = ZoneScene.pairing(5, until: scene.wall + 100)
+      pairing.issuer = scene.tablet
+      pairing.wrapped = "AAAA"
+      let issue = CommitRequest.issuePairing(scene.account, pairing)
+      // Issues the same code again, without keys, and uses it.
+      func joinAnew(as device: UInt64) throws {
+        try scene.commit(
+          .issuePairing(scene.account, ZoneScene.pairing(5, until: scene.wall + 100)))
+        #expect(
+          try scene.commit(redeem(5, as: device, in: scene))
+            == .redeemed(scene.account, .everything))
+      }
+      #expect(try scene.commit(issue) == .done)
+      #expect(
+        try scene.commit(redeem(5, as: 3, in: scene))
+          == .redeemed(scene.account, .everything, wrapped: "AAAA"))
+      try joinAnew(as: 4)
+      #expect(try scene.commit(issue) == .done)
+      scene.wall += 100
+      #expect(try scene.refusal(redeem(5, as: 5, in: scene)) == .badPairingCode)
+      try joinAnew(as: 5)
+      pairing.expiresAt = scene.wall + 100
+      #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
+      #expect(try scene.commit(.revokeDevice(scene.account, scene.tablet)) == .done)
+      #expect(try scene.refusal(redeem(5, as: 6, in: scene)) == .badPairingCode)
+      try joinAnew(as: 6)
+    },
     ZoneStory("a full account takes a device only after one was revoked") { scene in
       try scene.makeAccount()
       var next: UInt64 = 3

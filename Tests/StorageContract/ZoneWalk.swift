@@ -372,7 +372,9 @@ package struct ZoneWalk {
   }
 
   private mutating func pairing() -> NewPairing {
-    NewPairing(codeHash: hash(20), expiresAt: wall + number(20_000), scope: scope())
+    NewPairing(
+      codeHash: hash(20), expiresAt: wall + number(20_000), scope: scope(),
+      wrapped: chance(2) ? nil : "AAA\(number(9))")
   }
 
   private mutating func scope() -> DeviceScope {

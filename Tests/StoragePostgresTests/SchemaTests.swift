@@ -61,6 +61,38 @@ struct SchemaTests {
     #expect(others == ["opening", "schema_version", "wake_keys"])
   }
 
+  @Test func codesOfTheVersionBeforeKeysCarryNone() throws {
+    let database = try TestDatabase(isNew: true)
+    let connection = PostgresConnection(database.address)
+    let former = Schema(steps: Array(Schema.zones.steps.prefix(6)), oldest: Schema.zones.oldest)
+    try connection.perform("test") { () throws(PostgresFault) in
+      _ = try former.migrate(connection)
+      let tables = [
+        "INSERT INTO accounts (account, generation, label, made_at) VALUES (1, 1, '', 0)",
+        """
+        INSERT INTO pairings (account, code_hash, expires_at)
+        VALUES (1, '\\x\(String(repeating: "07", count: 32))', 9)
+        """,
+      ]
+      for sql in tables { _ = try connection.run(PostgresStatement("", sql)) }
+    }
+    let account = AccountID(rawValue: 1)
+    let store = try database.store()
+    let redeem = CommitRequest.redeemPairing(
+      codeHash: [UInt8](repeating: 7, count: 32),
+      device: NewDevice(
+        id: DeviceID(rawValue: 3),
+        description: DeviceDescription(deviceName: "d", platform: "p", appVersion: "1"),
+        tokenHash: [UInt8](repeating: 3, count: 32)))
+    #expect(try store.commit([redeem], wall: 0) == [.redeemed(account, .everything)])
+    // A relay of the version before may still run on these tables.
+    try connection.perform("test") { () throws(PostgresFault) in
+      #expect(try !former.migrate(connection))
+    }
+    connection.close()
+    store.close()
+  }
+
   /// A table can be partitioned by its account only if every unique key in it has the account.
   @Test func rowsMayBePlacedByTheirAccount() throws {
     let database = try TestDatabase(isNew: true)

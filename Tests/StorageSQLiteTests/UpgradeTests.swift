@@ -178,6 +178,32 @@ struct UpgradeTests {
     inspector.close()
   }
 
+  @Test func codesOfARelayOfVersion8CarryTheirKeys() throws {
+    try layRelay(8)
+    let store = try SQLiteZoneStore(directory: directory.path)
+    defer { store.close() }
+    let codes = try rows(
+      store.connection, "SELECT account, expires_at, code_hash FROM pairings ORDER BY number")
+    #expect(codes.count == 2)
+    let answers = try codes.enumerated().map { number, code in
+      let device = NewDevice(
+        id: DeviceID(rawValue: UInt64(number)),
+        description: DeviceDescription(deviceName: "new", platform: "test", appVersion: "1"),
+        tokenHash: [UInt8](repeating: UInt8(number), count: 32))
+      let redeem = CommitRequest.redeemPairing(codeHash: code.2, device: device)
+      return try store.commit([redeem], wall: Int64(code.1) - 1)
+    }
+    let account = AccountID(rawValue: try #require(codes.first).0)
+    #expect(
+      answers == [
+        [.redeemed(account, .everything, wrapped: "d3JhcHBlZCBrZXlz")],
+        [.redeemed(account, DeviceScope(zones: [Name(trusted: "Memos")], isReadOnly: true))],
+      ])
+    let inspector = try ZoneInspector(directory: directory.path)
+    #expect(try inspector.faults { true } == [])
+    inspector.close()
+  }
+
   // MARK: a home
 
   @Test(arguments: [1, 2])
@@ -237,6 +263,7 @@ struct UpgradeTests {
 
   private static let ways: [(name: String, version: Int)] = [
     ("zones.sqlite", 1), ("zones.sqlite", 2), ("zones.sqlite", 7),
+    ("zones.sqlite", 8),
     ("replica.sqlite", 1), ("replica.sqlite", 2), ("replica.sqlite", 5),
   ]
 

@@ -67,7 +67,7 @@ struct ZoneInspectorTests {
       ("UPDATE accounts SET forgotten = 9", "forgottenBeyondNewest"),
       ("DELETE FROM accounts", "noAccount"),
       ("UPDATE devices SET token_hash = x'01'", "tokenHash"),
-      ("INSERT INTO pairings VALUES (1, 1, x'01', 0, NULL)", "codeHash"),
+      ("INSERT INTO pairings VALUES (1, 1, x'01', 0, NULL, NULL)", "codeHash"),
       ("UPDATE batches SET digest = x'01'", "batchDigest"),
       ("UPDATE zones SET live = 7", "liveCount"),
       ("DELETE FROM zones", "liveCount"),
@@ -93,7 +93,13 @@ struct ZoneInspectorTests {
       (#"UPDATE devices SET scope = '{"zones":["Z"],"access":"read"}'"#, "scope"),
       (#"UPDATE devices SET scope = '{"zones":["Z","Z"]}'"#, "scope"),
       (#"UPDATE devices SET scope = '{"zones":["Z"],"days":1}'"#, "scope"),
-      ("INSERT INTO pairings VALUES (1, 1, zeroblob(32), 0, '{')", "scope"),
+      ("INSERT INTO pairings VALUES (1, 1, zeroblob(32), 0, '{', NULL)", "scope"),
+      ("INSERT INTO pairings VALUES (1, 1, zeroblob(32), 0, NULL, '')", "wrappedKeys"),
+      ("INSERT INTO pairings VALUES (1, 1, zeroblob(32), 0, NULL, 'AAA=')", "wrappedKeys"),
+      (
+        "INSERT INTO pairings VALUES (1, 1, zeroblob(32), 0, NULL, printf('%.*c', 8193, 'A'))",
+        "wrappedKeys"
+      ),
       ("DROP INDEX records_by_tag", "schemaDiffers"),
       ("ALTER TABLE records ADD COLUMN mine TEXT", "schemaDiffers"),
       ("CREATE TABLE mine (a)", "schemaDiffers"),

@@ -152,7 +152,7 @@ struct ConnectionLoadBench {
     var loads: [LoadDevice] = []
     for account in 0..<plan.idleAccounts {
       progress.show("making accounts: \(account) of \(plan.idleAccounts + plan.slowAccounts)")
-      let token = try call.join(code: nil, deviceName: "idle").token
+      let token = try call.join(code: nil, deviceName: "idle").credentials.token
       let first = account * ConnectionLoadPlan.idleSocketsPerAccount
       let count = min(ConnectionLoadPlan.idleSocketsPerAccount, plan.signedIn - first)
       connections += Array(repeating: .idle(token: token), count: count)

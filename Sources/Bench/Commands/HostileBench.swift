@@ -47,8 +47,8 @@ struct HostileBench {
   /// Runs each attack alone, by one account, and measures its effect on another.
   private func measureAttacks(on relay: ChildRelay) throws(CommandFailure) -> [HostileRow] {
     let call = RelayCall(relay: relay.address)
-    let victim = try call.join(code: nil, deviceName: "victim").token
-    let attacker = try call.join(code: nil, deviceName: "attacker").token
+    let victim = try call.join(code: nil, deviceName: "victim").credentials.token
+    let attacker = try call.join(code: nil, deviceName: "attacker").credentials.token
     try fill([attacker], batches: Self.heldBatches, relay)
     let saves = try startThread([HostileClient(token: victim, task: .saves)], relay)
     let reads = try startThread([HostileClient(token: victim, task: .reads)], relay)
@@ -84,7 +84,7 @@ struct HostileBench {
     var clients: [HostileClient] = []
     var tokens: [String] = []
     for number in 1...HostileTable.clientsOfAKind {
-      let token = try call.join(code: nil, deviceName: "attacker \(number)").token
+      let token = try call.join(code: nil, deviceName: "attacker \(number)").credentials.token
       tokens.append(token)
       for attack in HostileAttack.allCases {
         clients.append(HostileClient(token: token, task: self.clients(of: attack).task))

@@ -36,6 +36,7 @@ struct InterferenceBench {
       plan: plan, relay: relay.address, waiting: waiting, progress: progress)
     let filled = try loads.fill()
     let saver = try RelayCall(relay: relay.address).join(code: nil, deviceName: "saver")
+      .credentials
     let saving = try LoadThread(
       [
         LoadDevice(
@@ -121,7 +122,7 @@ struct InterferenceLoads {
   /// Creates the accounts and their records. Returns the upload rate in records per second if there
   /// is one account.
   mutating func fill() throws(CommandFailure) -> Int64? {
-    let owner = try call.join(code: nil, deviceName: "owner")
+    let owner = try call.join(code: nil, deviceName: "owner").credentials
     self.owner = owner
     switch plan.load {
     case .burst: return nil
@@ -170,7 +171,7 @@ struct InterferenceLoads {
     switch plan.load {
     case .firstSync:
       let code = try call.pairingOffer(token: owner.token).code
-      let credentials = try call.join(code: code, deviceName: "device \(number)")
+      let credentials = try call.join(code: code, deviceName: "device \(number)").credentials
       return try AgentLoad(credentials, of: relay, records: plan.records, waiting)
     case .rawFirstSync:
       return RawLoad([LoadDevice(token: owner.token, task: .snapshot)], to: relay, waiting)

@@ -30,7 +30,7 @@ struct ScopeTimingBench {
     let relay = try ChildRelay(["--limits", "requestsPerSecondPerDevice=1000000"])
     defer { relay.stop() }
     let call = RelayCall(relay: relay.address)
-    let owner = try call.join(code: nil, deviceName: "owner").token
+    let owner = try call.join(code: nil, deviceName: "owner").credentials.token
     var random = Entropy.seededRandom()
     var chunks: [ChunkHash] = []
     for zone in [ScopeTimingNames.own, ScopeTimingNames.foreign] {
@@ -41,7 +41,7 @@ struct ScopeTimingBench {
     }
     let offer = try call.pairingOffer(
       PairingRequest(zones: [ScopeTimingNames.own], isReadOnly: true), token: owner)
-    let device = try call.join(code: offer.code, deviceName: "app").token
+    let device = try call.join(code: offer.code, deviceName: "app").credentials.token
     let names = ScopeTimingNames(
       foreignChunk: chunks[1],
       missingChunks: ["nothing", "nowhere"].compactMap { Self.hash(Array($0.utf8)) })

@@ -72,7 +72,7 @@ enum AgentJoinCommand {
     if let owner, let code = typed?.code.relayPart {
       credentials = try join(again: owner, code: code, deviceName, call, folder)
     } else {
-      credentials = try call.join(code: typed?.code.relayPart, deviceName: deviceName)
+      credentials = try call.join(code: typed?.code.relayPart, deviceName: deviceName).credentials
     }
     try CommandFailure.wrap { () throws(HomeFault) in try trust.store(in: folder) }
     // Records, outbox and cursor belong to the account and stay. This device sends a batch again
@@ -116,9 +116,9 @@ enum AgentJoinCommand {
   ) throws(CommandFailure) -> Credentials {
     let account = owner.credentials.account
     guard
-      let credentials = try call.join(again: account, code: code, deviceName: deviceName)
+      let joined = try call.join(again: account, code: code, deviceName: deviceName)
     else { throw belongsTo(owner, folder) }
-    return credentials
+    return joined.credentials
   }
 
   /// Returns nil if the vault's key arrived, or if the code carries none. The device has joined in

@@ -129,6 +129,7 @@ struct Session: Sendable {
       from: context.secrets, wall: context.wall, seconds: request.expiresIn)
     pairing.issuer = device
     pairing.scope = newScope
+    pairing.wrapped = request.wrapped
     offer.scope = newScope
     return .commit(.issuePairing(account, pairing), .pairing(offer))
   }

@@ -30,10 +30,11 @@ enum CommitResponse: Sendable {
     case (_, .refused(let refusal)):
       throw refusal
     case (.account(let credentials), .done):
-      return Answer(status: 201, json: credentials.encodedBody())
-    case (.joined(let device, let token, _), .redeemed(let account, let scope)):
+      return Answer(status: 201, json: JoinAnswer(credentials).encodedBody())
+    case (.joined(let device, let token, _), .redeemed(let account, let scope, let wrapped)):
       let credentials = Credentials(account: account, device: device, token: token, scope: scope)
-      return Answer(status: 201, json: credentials.encodedBody())
+      let answer = JoinAnswer(credentials, wrapped: wrapped)
+      return Answer(status: 201, json: answer.encodedBody())
     case (.pairing(let offer), .done):
       return Answer(status: 201, json: offer.encodedBody())
     case (.revoked, .done):

@@ -519,7 +519,7 @@ struct RelayServices: ~Copyable {
       actions.append(.report(.planChanged(account)))
     case (.owner(.removed(let account)), .success):
       actions.append(.report(.accountRemoved(account)))
-    case (.joined(let device, _, _), .success(.redeemed(let account, _))):
+    case (.joined(let device, _, _), .success(.redeemed(let account, _, _))):
       actions.append(.report(.deviceJoined(account, device)))
     case (.revoked(let account, let device), .success):
       actions.append(.report(.deviceRevoked(account, device)))

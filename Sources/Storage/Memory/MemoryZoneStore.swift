@@ -364,7 +364,7 @@ extension MemoryZoneStore {
 
   func redeemPairing(_ codeHash: [UInt8], for device: NewDevice, wall: Int64) -> CommitResult {
     guard let id = pairingOwner(of: codeHash, wall: wall), let account = state.accounts[id],
-      let scope = account.pairings.first(where: { $0.codeHash == codeHash })?.scope
+      let pairing = account.pairings.first(where: { $0.codeHash == codeHash })
     else {
       return .refused(StoreRefusals.badPairingCode)
     }
@@ -377,8 +377,8 @@ extension MemoryZoneStore {
     }
     state.pairingOwners[codeHash] = nil
     state.accounts[id]?.pairings.removeAll { $0.codeHash == codeHash }
-    addDevice(device, scope, to: id, wall: wall)
-    return .redeemed(id, scope)
+    addDevice(device, pairing.scope, to: id, wall: wall)
+    return .redeemed(id, pairing.scope, wrapped: pairing.wrapped)
   }
 
   private func addDevice(

@@ -381,7 +381,7 @@ extension CommitRun {
     let found = try rows[0].first { (row) throws(PostgresFault) in
       (
         id: AccountID(rawValue: row.bits(0)), count: row.integer(1), isMember: row.bool(2),
-        scope: try row.scope(3)
+        scope: try row.scope(3), wrapped: row.isNull(4) ? nil : row.text(4)
       )
     }
     guard let found else { return .refused(StoreRefusals.badPairingCode) }
@@ -398,7 +398,7 @@ extension CommitRun {
     write(AccountWriter.deleteCode, PostgresParameters().bind(codeHash))
     insertDevice(device, found.scope, to: found.id)
     recordMembershipChange(of: found.id)
-    return .redeemed(found.id, found.scope)
+    return .redeemed(found.id, found.scope, wrapped: found.wrapped)
   }
 
   func renameDevice(_ device: DeviceID, of id: AccountID, to name: String) -> CommitResult {
@@ -456,7 +456,7 @@ extension CommitRun {
     write(
       AccountWriter.insertPairing,
       PostgresParameters().bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt)
-        .bind(pairing.scope.storedText))
+        .bind(pairing.scope.storedText).bind(pairing.wrapped))
   }
 
   private func isFree(_ device: NewDevice?) throws(PostgresFault) -> Bool {
@@ -518,7 +518,7 @@ private enum AccountWriter {
     SELECT account, (SELECT count(*) FROM devices WHERE devices.account = pairings.account),
       EXISTS (SELECT 1 FROM devices
         WHERE devices.account = pairings.account AND device = $3::bigint),
-      scope
+      scope, wrapped
     FROM pairings WHERE code_hash = $1::bytea AND expires_at > $2::bigint
     """)
   static let insertDevice = PostgresStatement(
@@ -566,8 +566,8 @@ private enum AccountWriter {
   static let insertPairing = PostgresStatement(
     "insert pairing",
     """
-    INSERT INTO pairings (account, code_hash, expires_at, scope)
-    VALUES ($1::bigint, $2::bytea, $3::bigint, $4::text)
+    INSERT INTO pairings (account, code_hash, expires_at, scope, wrapped)
+    VALUES ($1::bigint, $2::bytea, $3::bigint, $4::text, $5::text)
     """)
   static let deleteCode = PostgresStatement(
     "delete code", "DELETE FROM pairings WHERE code_hash = $1::bytea")
@@ -978,13 +978,16 @@ enum Forgetting {
     WHERE accounts.account = last.account
     """)
 
+  /// Compares with lists, because a join would be planned with a scan of all codes. Numbers are
+  /// unique among all accounts.
   private static let codes = PostgresStatement(
     "forget codes",
     """
     WITH old AS (
       SELECT account, number FROM pairings WHERE expires_at <= $1::bigint
       ORDER BY expires_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-    DELETE FROM pairings USING old
-    WHERE pairings.account = old.account AND pairings.number = old.number
+    DELETE FROM pairings
+    WHERE account = ANY (ARRAY(SELECT account FROM old))
+      AND number = ANY (ARRAY(SELECT number FROM old))
     """)
 }

@@ -13,7 +13,7 @@ enum StoreRow {
     case .gaps: "account, after_tag, through_tag"
     case .devices:
       "account, device, device_name, platform, app_version, token_hash, last_seen, scope"
-    case .pairings: "account, code_hash, expires_at, scope"
+    case .pairings: "account, code_hash, expires_at, scope, wrapped"
     case .subscriptions: "account, device, id, content"
     case .wakes: "account, device, content"
     case .wakeKeys: "made_at, private_key"
@@ -68,7 +68,8 @@ enum StoreRow {
     ExportedPairing(
       account: AccountID(rawValue: row.bits(0)),
       pairing: NewPairing(
-        codeHash: row.bytes(1), expiresAt: row.integer(2), scope: try row.scope(3)))
+        codeHash: row.bytes(1), expiresAt: row.integer(2), scope: try row.scope(3),
+        wrapped: row.isNull(4) ? nil : row.text(4)))
   }
 
   static func subscription(_ row: PostgresRow) throws(PostgresFault) -> ExportedSubscription {
@@ -125,7 +126,7 @@ enum StoreRow {
           + "bigint bigint"
       case .lineage, .gaps: "bigint bigint bigint"
       case .devices: "bigint bigint text text text bytea bigint text"
-      case .pairings: "bigint bytea bigint text"
+      case .pairings: "bigint bytea bigint text text"
       case .subscriptions: "bigint bigint text text"
       case .wakes: "bigint bigint text"
       case .wakeKeys: "bigint bytea"
@@ -161,6 +162,7 @@ enum StoreRow {
     case .pairings(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.pairing.codeHash))
         .bind(rows.map(\.pairing.expiresAt)).bind(rows.map(\.pairing.scope.storedText))
+        .bind(rows.map(\.pairing.wrapped))
     case .subscriptions(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.rawValue))
         .bind(rows.map(\.subscription.id.text)).bind(rows.map(\.subscription.storedText))

@@ -112,7 +112,7 @@ extension Schema {
   /// database can partition by it; `wake_keys` has only few rows, for all accounts. A request with
   /// a token or a pairing code does not name its account: an index finds it by the hash.
   static let zones = Schema(
-    steps: [version1, version2, version3, version4, version5, version6], oldest: 6)
+    steps: [version1, version2, version3, version4, version5, version6, version7], oldest: 6)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
   ///                     plan · made_at · chunk_bytes · run · range_start (tag)
@@ -123,7 +123,7 @@ extension Schema {
   ///     subscriptions   account · device · id · content
   ///     wakes           account · device · content
   ///     wake_keys       made_at · private_key
-  ///     pairings        account · number · code_hash · expires_at · scope
+  ///     pairings        account · number · code_hash · expires_at · scope · wrapped
   ///     zones           account · zone · live
   ///     records         account · zone · name · type · modified_at · device · tag · deleted_at ·
   ///                     chunks · fields · includes
@@ -378,5 +378,11 @@ extension Schema {
     "ALTER TABLE devices ADD COLUMN scope text",
     "ALTER TABLE pairings ADD COLUMN scope text",
     "CREATE INDEX records_with_chunks ON records (account, zone) WHERE chunks IS NOT NULL",
+  ]
+
+  /// Adds the wrapped keys of pairing codes. A device that joins at a relay of the version before
+  /// gets none, as if the code carried none, so such a relay may still run.
+  private static let version7 = [
+    "ALTER TABLE pairings ADD COLUMN wrapped text"
   ]
 }

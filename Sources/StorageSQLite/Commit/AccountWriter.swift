@@ -63,9 +63,14 @@ final class AccountWriter {
       WHERE account = ?1 AND device = ?2 AND last_seen < ?3
       """)
     code = try connection.prepare(
-      "SELECT account, scope FROM pairings WHERE code_hash = ? AND expires_at > ?")
+      """
+      SELECT account, code_hash, expires_at, scope, wrapped FROM pairings
+      WHERE code_hash = ? AND expires_at > ?
+      """)
     insertPairing = try connection.prepare(
-      "INSERT INTO pairings (account, code_hash, expires_at, scope) VALUES (?, ?, ?, ?)")
+      """
+      INSERT INTO pairings (account, code_hash, expires_at, scope, wrapped) VALUES (?, ?, ?, ?, ?)
+      """)
     deleteCode = try connection.prepare("DELETE FROM pairings WHERE code_hash = ?")
     deleteCodes = try connection.prepare("DELETE FROM pairings WHERE account = ?")
     deleteExpiredOfAccount = try connection.prepare(
@@ -117,9 +122,10 @@ final class AccountWriter {
   func redeemPairing(
     _ codeHash: [UInt8], for device: NewDevice, wall: Int64
   ) throws(StorageError) -> CommitResult {
-    guard let (id, scope) = try owner(of: codeHash, wall: wall) else {
+    guard let found = try validPairing(of: codeHash, wall: wall) else {
       return .refused(StoreRefusals.badPairingCode)
     }
+    let (id, pairing) = (found.account, found.pairing)
     guard device.mayJoin(id) else { return .refused(StoreRefusals.otherAccount) }
     let count = try memberCount.bind(id.rawValue).first { $0.integer(0) } ?? 0
     guard count < rules.devicesPerAccount else {
@@ -129,8 +135,8 @@ final class AccountWriter {
       return .refused(StoreRefusals.taken)
     }
     try deleteCode.bind(codeHash).run()
-    try addDevice(device, scope, to: id, wall: wall)
-    return .redeemed(id, scope)
+    try addDevice(device, pairing.scope, to: id, wall: wall)
+    return .redeemed(id, pairing.scope, wrapped: pairing.wrapped)
   }
 
   func renameDevice(
@@ -183,7 +189,7 @@ final class AccountWriter {
     try deleteExpiredOfAccount.bind(id.rawValue).bind(wall).run()
     try deleteOldest.bind(id.rawValue).bind(Int64(Limits.pairingCodesPerAccount - 1)).run()
     try insertPairing.bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt)
-      .bind(pairing.scope.storedText).run()
+      .bind(pairing.scope.storedText).bind(pairing.wrapped).run()
   }
 
   private func exists(_ id: AccountID) throws(StorageError) -> Bool {
@@ -197,16 +203,14 @@ final class AccountWriter {
 
   private func isFree(_ pairing: NewPairing?, wall: Int64) throws(StorageError) -> Bool {
     guard let pairing else { return true }
-    return try owner(of: pairing.codeHash, wall: wall) == nil
+    return try validPairing(of: pairing.codeHash, wall: wall) == nil
   }
 
-  /// Returns the account of a pairing code, and the scope of the device that joins with it.
-  private func owner(
+  /// Returns nil if the code is unknown or has expired.
+  private func validPairing(
     of codeHash: [UInt8], wall: Int64
-  ) throws(StorageError) -> (id: AccountID, scope: DeviceScope)? {
-    try code.bind(codeHash).bind(wall).first { (row) throws(StorageError) in
-      (id: AccountID(rawValue: row.bits(0)), scope: try row.scope(1))
-    }
+  ) throws(StorageError) -> ExportedPairing? {
+    try code.bind(codeHash).bind(wall).first(SQLiteStoreSource.pairing)
   }
 }
 

@@ -87,7 +87,8 @@ package final class SQLiteStoreSource: StoreSource {
       SELECT account, device, device_name, platform, app_version, token_hash, last_seen, scope
       FROM devices ORDER BY number
       """
-    case .pairings: "SELECT account, code_hash, expires_at, scope FROM pairings ORDER BY number"
+    case .pairings:
+      "SELECT account, code_hash, expires_at, scope, wrapped FROM pairings ORDER BY number"
     case .subscriptions:
       "SELECT account, device, id, content FROM subscriptions ORDER BY account, device, id"
     case .wakes: "SELECT account, device, content FROM wakes ORDER BY account, device"
@@ -187,11 +188,12 @@ package final class SQLiteStoreSource: StoreSource {
       scope: try row.scope(7), lastSeen: row.integer(6))
   }
 
-  private static func pairing(_ row: SQLiteStatement) throws(StorageError) -> ExportedPairing {
+  static func pairing(_ row: SQLiteStatement) throws(StorageError) -> ExportedPairing {
     ExportedPairing(
       account: AccountID(rawValue: row.bits(0)),
       pairing: NewPairing(
-        codeHash: row.bytes(1), expiresAt: row.integer(2), scope: try row.scope(3)))
+        codeHash: row.bytes(1), expiresAt: row.integer(2), scope: try row.scope(3),
+        wrapped: row.isNull(4) ? nil : row.text(4)))
   }
 
   private static func subscription(

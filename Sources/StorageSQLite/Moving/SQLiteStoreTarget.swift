@@ -57,7 +57,8 @@ package final class SQLiteStoreTarget: StoreTarget {
       case .pairings(let rows):
         for row in rows {
           try insert.bind(row.account.rawValue).bind(row.pairing.codeHash)
-            .bind(row.pairing.expiresAt).bind(row.pairing.scope.storedText).run()
+            .bind(row.pairing.expiresAt).bind(row.pairing.scope.storedText)
+            .bind(row.pairing.wrapped).run()
         }
       case .subscriptions(let rows):
         for row in rows {
@@ -95,7 +96,7 @@ package final class SQLiteStoreTarget: StoreTarget {
     case .gaps: "account, after_tag, through_tag"
     case .devices:
       "account, device, device_name, platform, app_version, token_hash, last_seen, scope"
-    case .pairings: "account, code_hash, expires_at, scope"
+    case .pairings: "account, code_hash, expires_at, scope, wrapped"
     case .subscriptions: "account, device, id, content"
     case .wakes: "account, device, content"
     case .wakeKeys: "made_at, private_key"

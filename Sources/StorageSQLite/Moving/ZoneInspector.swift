@@ -454,6 +454,14 @@ extension ZoneInspector {
         FROM pairings WHERE length(code_hash) <> 32
         """),
     Rule(
+      code: "wrappedKeys", since: Schema.wrappedKeysVersion,
+      query: """
+        SELECT account, 'the wrapped keys of a pairing code are no Base64 for URLs of 1 to '
+          || '\(Limits.wrappedKeyCharacters) characters; make a new code'
+        FROM pairings WHERE length(wrapped) NOT BETWEEN 1 AND \(Limits.wrappedKeyCharacters)
+          OR wrapped GLOB '*[^A-Za-z0-9_-]*'
+        """),
+    Rule(
       code: "batchDigest",
       query: """
         SELECT account, 'the digest of batch ' || number || ' has ' || length(digest)

@@ -59,7 +59,7 @@ extension Schema {
     applicationID: 0x4C53_7A6F,
     steps: [
       zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4, zonesVersion5, zonesVersion6,
-      zonesVersion7,
+      zonesVersion7, zonesVersion8,
     ])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
@@ -299,6 +299,16 @@ extension Schema {
     ALTER TABLE devices ADD COLUMN scope TEXT;
     ALTER TABLE pairings ADD COLUMN scope TEXT;
     CREATE INDEX records_with_chunks ON records (account, zone) WHERE chunks IS NOT NULL;
+    """
+
+  /// Version from which on pairing codes may carry wrapped keys.
+  static let wrappedKeysVersion = 8
+
+  ///     pairings   … · wrapped
+  ///
+  /// `wrapped` is the text of `NewPairing.wrapped`, NULL if the code carries no keys.
+  private static let zonesVersion8 = """
+    ALTER TABLE pairings ADD COLUMN wrapped TEXT;
     """
 }
 

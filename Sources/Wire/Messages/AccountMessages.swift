@@ -1,30 +1,45 @@
+import LockstepCrypto
 import LockstepJSON
 import LockstepModel
 
-extension Credentials {
-  /// Encodes the body that answers a join.
+/// Answer to `POST /v1/accounts` and to `POST /v1/devices`.
+@usableFromInline
+package struct JoinAnswer: Hashable, Sendable {
+  @usableFromInline package var credentials: Credentials
+  /// Keys that the issuer of the pairing code wrapped for the device that joins; nil if there are
+  /// none. See `PairingRequest.wrapped`.
+  @usableFromInline package var wrapped: String?
+
+  @usableFromInline
+  package init(_ credentials: Credentials, wrapped: String? = nil) {
+    self.credentials = credentials
+    self.wrapped = wrapped
+  }
+
   @usableFromInline
   package func encodedBody() -> [UInt8] {
-    var writer = JSONWriter(capacity: 160)
+    var writer = JSONWriter(capacity: 160 + (wrapped?.utf8.count ?? 0))
     writer.beginObject()
     writer.member("accountID")
-    writer.string(account.text)
+    writer.string(credentials.account.text)
     writer.member("deviceID")
-    writer.string(device.text)
+    writer.string(credentials.device.text)
     writer.member("token")
-    writer.string(token)
-    writer.optional(scope)
+    writer.string(credentials.token)
+    writer.optional(credentials.scope)
+    writer.optional("wrapped", wrapped)
     writer.endObject()
     return writer.finish()
   }
 
   @usableFromInline
-  package static func decoded(body: [UInt8]) throws(Refusal) -> Credentials {
+  package static func decoded(body: [UInt8]) throws(Refusal) -> JoinAnswer {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     var account: AccountID?
     var device: DeviceID?
     var token: String?
     var scope = DeviceScope.everything
+    var wrapped: String?
     var seen = MemberSet()
     try reader.enterObject()
     while let member = try reader.nextMember(&seen) {
@@ -33,14 +48,16 @@ extension Credentials {
       case .deviceID: device = try reader.deviceID(.deviceID)
       case .token: token = try reader.string(.token)
       case .scope: scope = try reader.scope()
+      case .wrapped: wrapped = try reader.wrappedKeys()
       default: try reader.skip()
       }
     }
     try reader.finish()
-    return Credentials(
+    let credentials = Credentials(
       account: try reader.require(account, .accountID),
       device: try reader.require(device, .deviceID), token: try reader.require(token, .token),
       scope: scope)
+    return JoinAnswer(credentials, wrapped: wrapped)
   }
 }
 
@@ -261,12 +278,19 @@ package struct PairingRequest: Hashable, Sendable {
   @usableFromInline package var isReadOnly: Bool?
   /// Seconds for which the code is valid; nil: as long as codes are.
   @usableFromInline package var expiresIn: Int64?
+  /// Keys for the new device, wrapped by the one that asks under a secret that the relay never
+  /// learns; nil: none. Base64 for URLs without padding, 1 to `Limits.wrappedKeyCharacters`
+  /// characters. The relay returns the text only to the device that joins with the code.
+  @usableFromInline package var wrapped: String?
 
   @usableFromInline
-  package init(zones: [Name]? = nil, isReadOnly: Bool? = nil, expiresIn: Int64? = nil) {
+  package init(
+    zones: [Name]? = nil, isReadOnly: Bool? = nil, expiresIn: Int64? = nil, wrapped: String? = nil
+  ) {
     self.zones = zones
     self.isReadOnly = isReadOnly
     self.expiresIn = expiresIn
+    self.wrapped = wrapped
   }
 
   /// Scope of the new device if a device with the given scope asks.
@@ -287,6 +311,7 @@ package struct PairingRequest: Hashable, Sendable {
       case .zones: request.zones = try reader.skipNull() ? nil : try reader.scopeZones()
       case .access: request.isReadOnly = try reader.skipNull() ? nil : try reader.access()
       case .expiresIn: request.expiresIn = try reader.skipNull() ? nil : try reader.expiresIn()
+      case .wrapped: request.wrapped = try reader.skipNull() ? nil : try reader.wrappedKeys()
       default: try reader.skip()
       }
     }
@@ -296,7 +321,7 @@ package struct PairingRequest: Hashable, Sendable {
 
   @usableFromInline
   package func encodedBody() -> [UInt8] {
-    var writer = JSONWriter(capacity: 128)
+    var writer = JSONWriter(capacity: 128 + (wrapped?.utf8.count ?? 0))
     writer.beginObject()
     if let zones { writer.zones(zones) }
     if let isReadOnly { writer.access(isReadOnly: isReadOnly) }
@@ -304,6 +329,7 @@ package struct PairingRequest: Hashable, Sendable {
       writer.member("expiresIn")
       writer.integer(expiresIn)
     }
+    writer.optional("wrapped", wrapped)
     writer.endObject()
     return writer.finish()
   }
@@ -351,6 +377,18 @@ extension MessageReader {
   fileprivate mutating func expiresIn() throws(Refusal) -> Int64 {
     let range = Limits.pairingSecondsMin..<Limits.pairingMilliseconds / 1_000 + 1
     return try integer(.expiresIn, range, of: "seconds")
+  }
+
+  fileprivate mutating func wrappedKeys() throws(Refusal) -> String {
+    let range = 1...Limits.wrappedKeyCharacters
+    let expectation =
+      "\(range.lowerBound) to \(range.upperBound) characters of Base64 for URLs, without padding"
+    guard try isNext(.string) else { throw wrong(.wrapped, expectation) }
+    let text = try string(.wrapped)
+    guard range.contains(text.utf8.count), Base64.decodeURL(text) != nil else {
+      throw wrong(.wrapped, expectation)
+    }
+    return text
   }
 }
 

@@ -288,8 +288,8 @@ enum Member: UInt8, CaseIterable {
   // Accounts and devices.
   case accountID, deviceID, deviceName, platform, appVersion, expiresAt, devices, lastSeen
   case connected
-  // Scopes of devices.
-  case scope, zones, access, expiresIn
+  // Scopes of devices, and keys for them.
+  case scope, zones, access, expiresIn, wrapped
   // Subscriptions.
   case kind, recordType, `where`, events
   // Chunks of files.

@@ -13,7 +13,7 @@ struct VaultRecordsTests {
     let folder = try TemporaryFolder()
     let relay = try ServingRelay(store: folder.path)
     let call = RelayCall(relay: relay.address)
-    let token = try call.join(code: nil, deviceName: "phone").token
+    let token = try call.join(code: nil, deviceName: "phone").credentials.token
     let name = Name(trusted: "code/a b%2F")
     #expect(try call.record(name, zone: VaultApp.zone, token: token) == nil)
     let mutation = Mutation(
@@ -39,7 +39,7 @@ struct VaultRecordsTests {
     let folder = try TemporaryFolder()
     let relay = try ServingRelay(store: folder.path)
     let call = RelayCall(relay: relay.address)
-    let token = try call.join(code: nil, deviceName: "phone").token
+    let token = try call.join(code: nil, deviceName: "phone").credentials.token
     let records = VaultRecords(HomeAccess(relay: relay.address, token: token))
     let mutation = Mutation(
       name: VaultApp.keyRecord, type: VaultApp.keyType, fields: Array("{}".utf8), modifiedAt: 0,

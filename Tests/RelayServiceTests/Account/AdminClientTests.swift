@@ -106,10 +106,10 @@ struct AdminClientTests {
       label: "mum")
     let relay = try ServingRelay(store: folder.path, isOpen: false)
     let call = RelayCall(relay: relay.address)
-    let first = try call.join(code: made.pairing.code, deviceName: "phone")
+    let first = try call.join(code: made.pairing.code, deviceName: "phone").credentials
     let client = try AdminClient(.folder(folder.path))
     let code = try client.issuePairing(for: made.account).pairing.code
-    let second = try call.join(code: code, deviceName: "laptop")
+    let second = try call.join(code: code, deviceName: "laptop").credentials
     #expect(first.account == made.account && second.account == made.account)
     #expect(
       try client.devices(of: made.account).map(\.description.deviceName) == ["phone", "laptop"])

@@ -119,7 +119,7 @@ extension TestRelay {
     let response = try client.call(
       "POST", "/v1/accounts", #"{"deviceName":"A","platform":"test","appVersion":"1"}"#)
     try #require(response.status == 201)
-    return TestDevice(credentials: try Credentials.decoded(body: response.body))
+    return TestDevice(credentials: try JoinAnswer.decoded(body: response.body).credentials)
   }
 
   /// Adds another device to the account.
@@ -131,7 +131,7 @@ extension TestRelay {
       "POST", "/v1/devices",
       #"{"code":"\#(code)","deviceName":"\#(name)","platform":"test","appVersion":"1"}"#)
     try #require(response.status == 201)
-    return TestDevice(credentials: try Credentials.decoded(body: response.body))
+    return TestDevice(credentials: try JoinAnswer.decoded(body: response.body).credentials)
   }
 }
 

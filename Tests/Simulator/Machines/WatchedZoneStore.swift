@@ -206,7 +206,7 @@ package final class WatchedZoneStore: ZoneStore {
       for pairing in ended { endedCodes.insert(pairing.codeHash) }
       guard breakage == .keepsCodesOfTheRevoked else { return }
       _ = try backing.commit(ended.map { .issuePairing(account, $0) }, wall: wall)
-    case (.redeemPairing(let codeHash, _), .redeemed(let account, _))
+    case (.redeemPairing(let codeHash, _), .redeemed(let account, _, _))
     where endedCodes.contains(codeHash):
       ledger.environment.fault(
         "\(account.text) let a device in by a code that was made before a revocation")

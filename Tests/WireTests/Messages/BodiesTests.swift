@@ -64,6 +64,34 @@ import Testing
         == .badMessage)
   }
 
+  @Test func pairingRequestSurvivesTheRoundTrip() throws {
+    let longest = String(repeating: "aZ0_", count: Limits.wrappedKeyCharacters / 4)
+    for wrapped in [nil, "_-A", longest] {
+      let request = PairingRequest(
+        zones: [Name(trusted: "Todos")], isReadOnly: true, expiresIn: 60, wrapped: wrapped)
+      #expect(try PairingRequest.decoded(body: request.encodedBody()) == request)
+    }
+    #expect(
+      text(PairingRequest(wrapped: "_-A").encodedBody()) == #"{"wrapped":"_-A"}"#)
+    #expect(try PairingRequest.decoded(body: []) == PairingRequest())
+    #expect(try PairingRequest.decoded(body: bytes(#"{"wrapped":null}"#)) == PairingRequest())
+  }
+
+  @Test(
+    arguments: [
+      #""""#, "5", "[]", #""AAA=""#, #""AA A""#, #""A+A/""#, #""A""#, #""AB""#, #""é""#,
+      #""\#(String(repeating: "A", count: Limits.wrappedKeyCharacters + 4))""#,
+    ])
+  func wrongWrappedKeysAreRefused(_ value: String) {
+    #expect(
+      refusal { () throws(Refusal) in
+        try PairingRequest.decoded(body: bytes(#"{"wrapped":\#(value)}"#))
+      }
+        == Refusal(
+          .badRequest,
+          "`wrapped` must be 1 to 8192 characters of Base64 for URLs, without padding."))
+  }
+
   @Test func timeAnswerSurvivesTheRoundTrip() throws {
     #expect(text(TimeAnswer(time: 5).encodedBody()) == #"{"time":5}"#)
     #expect(try TimeAnswer.decoded(body: bytes(#"{"time":5}"#)) == TimeAnswer(time: 5))
