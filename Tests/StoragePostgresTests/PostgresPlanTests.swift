@@ -109,6 +109,13 @@ struct PostgresPlanTests {
       .collectChunks(atMost: 10),
       .issuePairing(
         account, NewPairing(codeHash: [UInt8](repeating: 1, count: 31) + [1], expiresAt: 1)),
+      // A code that is not there.
+      .redeemPairing(
+        codeHash: [UInt8](repeating: 2, count: 32),
+        device: NewDevice(
+          id: TestRequests.device,
+          description: DeviceDescription(deviceName: "d", platform: "p", appVersion: "1"),
+          tokenHash: [UInt8](repeating: 3, count: 32))),
     ]
     for request in requests { _ = try store.commit([request], wall: Int64(day)) }
     guard case .token(let newest) = try store.read(.newestToken(account)) else {
