@@ -90,7 +90,7 @@ let package = Package(
     // I/O.
     module(
       "EventLoop", ["Model", "Runtime", "CLinux", "COpenSSL"]),
-    module("StorageFiles", ["Model", "Crypto", "Storage"]),
+    module("StorageFiles", ["Model", "Crypto", "Storage", "CLinux"]),
     module("StorageSQLite", ["JSON", "Model", "Storage", "StorageFiles", "CSQLite"]),
     module("StoragePostgres", ["Model", "Crypto", "Storage", "CPostgres"]),
     // The driver for Apple's systems; on Linux only the tests use it.

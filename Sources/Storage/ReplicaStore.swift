@@ -6,6 +6,10 @@ import LockstepModel
 /// All writes of a call are one transaction, which is durable when the call returns.
 @usableFromInline
 package protocol ReplicaStore: AnyObject {
+  /// A text that differs from that of the store's former process if the store may have been set
+  /// back or copied since: after a start of the system, and if its files are others. It is not part
+  /// of the store, so that no backup has it. nil: unknown.
+  var incarnation: String? { get }
   /// Returns the account and device of this home; nil if it has not joined an account.
   func identity() throws(StorageError) -> HomeIdentity?
   func record(_ key: RecordKey) throws(StorageError) -> Record?

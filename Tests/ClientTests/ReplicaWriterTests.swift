@@ -149,6 +149,76 @@ struct ReplicaWriterTests {
     #expect(desk.conflicts == 0)
   }
 
+  // MARK: a relay that was set back with the home
+
+  /// One backup contained both. Nobody tells the home then that it has forgotten a version.
+  @Test(arguments: UInt64(1)...12)
+  mutating func nothingIsLostIfTheRelayWasSetBackAsWell(seed: UInt64) throws {
+    var (desk, phone) = try pair(seed: seed)
+    try write("first", on: &desk)
+    try read(on: &phone)
+    let (home, image) = (desk.store.copy(), relay)
+    desk.pass(milliseconds: 10)
+    try write("forgotten", on: &desk)
+    try read(on: &phone)
+    relay = image
+    relay.beginRun()
+    desk.setBack(to: home, incarnation: "2")
+    for text in ["third", "fourth"] {
+      desk.pass(milliseconds: 10)
+      try write(text, on: &desk)
+    }
+    try expectBoth("forgotten", "fourth", on: &phone)
+  }
+
+  /// The home of the copy was made from the backup, while the first one went on.
+  @Test(arguments: UInt64(1)...12)
+  mutating func nothingIsLostBetweenAHomeAndItsCopy(seed: UInt64) throws {
+    var (desk, phone) = try pair(seed: seed)
+    try write("first", on: &desk)
+    let (home, image) = (desk.store.copy(), relay)
+    desk.pass(milliseconds: 10)
+    try write("forgotten", on: &desk)
+    relay = image
+    relay.beginRun()
+    var copy = try self.home(device: 1, seed: seed)
+    copy.setBack(to: home, incarnation: "copy")
+    for text in ["third", "fourth"] {
+      copy.pass(milliseconds: 10)
+      try write(text, on: &copy)
+    }
+    readAll(on: &desk)
+    try send(&desk)
+    try expectBoth("forgotten", "fourth", on: &phone)
+  }
+
+  /// A start of the system is a new incarnation, too. A change that the relay has saved, but whose
+  /// answer was lost, is still known as the base of what others made on it.
+  @Test mutating func aStartOfTheSystemMakesNoConflict() throws {
+    var (desk, phone) = try pair(seed: 1)
+    try write("first", on: &desk)
+    let former = try writer(of: desk)
+    desk.pass(milliseconds: 10)
+    desk.edit(draft("second"))
+    let batch = try desk.freezeOneBatch()
+    _ = relay.save(batch, by: desk.device)
+    try read(on: &phone)
+    phone.pass(milliseconds: 50)
+    try write("phone", on: &phone)
+    desk.setBack(to: desk.store, incarnation: "2")
+    readAll(on: &desk)
+    try send(&desk)
+    #expect(desk.conflicts == 0)
+    #expect(try desk.store.allRecords().compactMap(\.text) == ["phone"])
+    desk.pass(milliseconds: 100)
+    try write("third", on: &desk)
+    let third = try writer(of: desk)
+    #expect(third?.id != former?.id && third?.greatest ?? 0 > former?.greatest ?? 0)
+    #expect(third.flatMap { SealingWriter(stored: $0.storedText) } == third)
+    try read(on: &phone)
+    #expect(phone.conflicts == 0)
+  }
+
   // MARK: a relay that gives two devices one id
 
   @Test mutating func twoDevicesOfOneIDLoseNothingOfEachOther() throws {

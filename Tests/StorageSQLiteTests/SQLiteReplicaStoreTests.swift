@@ -33,6 +33,24 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
+  /// The home cannot tell by its content that it was restored.
+  @Test func aRestoredHomeHasAnotherIncarnation() throws {
+    let directory = try TemporaryFolder()
+    func incarnation(in folder: TemporaryFolder) throws -> String {
+      let store = try SQLiteReplicaStore(home: folder.path)
+      try store.write([.setValue(key: "k", "v")])
+      defer { store.close() }
+      return try #require(store.incarnation)
+    }
+    let first = try incarnation(in: directory)
+    let backup = try directory.crashed()
+    #expect(try incarnation(in: directory) == first)
+    let copy = try backup.crashed()
+    #expect(try incarnation(in: copy) != first)
+    try directory.replaceContent(by: backup)
+    #expect(try incarnation(in: directory) != first)
+  }
+
   @Test func writtenTransactionsSurviveACrashAsAWhole() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)

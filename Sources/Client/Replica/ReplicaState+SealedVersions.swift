@@ -250,7 +250,7 @@ extension ReplicaState {
   mutating func identify(_ entry: inout OutboxEntry, _ random: inout SeededRandom) -> Bool {
     guard sealing.isSealed(entry.key.zone) else { return true }
     var lineage = entry.lineage ?? OutboxEntry.Lineage()
-    if let id = lineage.id, !lineage.isRepeated, id.writer != sealing.writer?.id {
+    if let id = lineage.id, !lineage.isRepeated, !isOwn(id.writer) {
       lineage = lineage.changed
     }
     if lineage.id == nil {
@@ -263,11 +263,15 @@ extension ReplicaState {
   }
 
   private mutating func nextID(on made: VersionVector, _ random: inout SeededRandom) -> VersionID? {
-    let held = sealing.writer
-    var writer = held ?? SealingWriter(id: WriterID(rawValue: random.next()))
+    let incarnation = transaction.store.incarnation
+    let held = sealing.writer.flatMap { $0.incarnation == incarnation ? $0 : nil }
+    var writer =
+      held
+      ?? SealingWriter(
+        id: WriterID(rawValue: random.next()), incarnation: incarnation, after: sealing.writer)
     var id = writer.nextID(on: made, &random)
     if id == nil, held != nil {
-      writer = SealingWriter(id: WriterID(rawValue: random.next()))
+      writer = SealingWriter(id: WriterID(rawValue: random.next()), incarnation: incarnation)
       id = writer.nextID(on: made, &random)
     }
     guard let id else { return nil }
@@ -279,6 +283,9 @@ extension ReplicaState {
     sealing.writer = writer
     transaction.setValue(Self.sealWriterKey, writer?.storedText)
   }
+
+  /// True if the versions of this writer are this home's, which has forgotten none of them.
+  private func isOwn(_ writer: WriterID) -> Bool { sealing.writer?.includes(writer) ?? false }
 
   /// Gives up this home's writer id if the version includes one of its versions that it does not
   /// know.
@@ -302,7 +309,7 @@ extension ReplicaState {
       guard server.vector.names(found), found.number > known, !lineage.given.contains(found) else {
         continue
       }
-      if sealing.writer?.id == writer { setWriter(nil) }
+      if isOwn(writer) { setWriter(nil) }
       lineage.made = lineage.made.setting(writer, to: known)
       if lineage.id?.writer == writer, !lineage.isRepeated { lineage.id = nil }
       lineage.given.removeAll { $0.writer == writer }
@@ -317,8 +324,7 @@ extension ReplicaState {
     guard version.includes(own) else { return false }
     // What the numbers of a home say that was set back, and a number of a writer without an entry,
     // is a guess.
-    return lineage.isRepeated
-      || (own.id.writer == sealing.writer?.id && version.made.names(own.id))
+    return lineage.isRepeated || (isOwn(own.id.writer) && version.made.names(own.id))
   }
 }
 

@@ -109,16 +109,28 @@ private final class ZoneSeals {
 
 /// A home as the author of versions. Its id is its own as long as it knows all numbers that it has
 /// given. If it meets a greater one, its disk was set back, or copied to another home: it then
-/// takes a new id.
+/// takes a new id. It also takes one where that may have happened unnoticed, because the relay was
+/// set back with it: in a new incarnation of its store.
 struct SealingWriter: Hashable {
   let id: WriterID
+  /// Of the store, when the id was drawn.
+  let incarnation: String?
+  /// Ids of earlier incarnations, the newest first; at most `Limits.givenIDs`. Each was used in one
+  /// incarnation alone, so that its greater numbers include its smaller ones.
+  private let former: [WriterID]
   /// Greatest number that it has given.
   private(set) var greatest: Int64
 
-  init(id: WriterID) {
+  /// `writer`: the home's in the incarnation before.
+  init(id: WriterID, incarnation: String?, after writer: SealingWriter? = nil) {
     self.id = id
-    greatest = 0
+    self.incarnation = incarnation
+    former = writer.map { Array(([$0.id] + $0.former).prefix(Limits.givenIDs)) } ?? []
+    greatest = writer?.greatest ?? 0
   }
+
+  /// True if the id is or was this home's, and none of its versions is known to be forgotten.
+  func includes(_ other: WriterID) -> Bool { other == id || former.contains(other) }
 
   /// Numbers leave gaps of random length, up to this, so that a home that was set back hardly ever
   /// gives a number twice.
@@ -138,7 +150,9 @@ struct SealingWriter: Hashable {
     let value: JSONValue = [
       "id": .string(id.text), "greatest": .number(JSONNumber(greatest)),
     ]
-    return value.text
+    let ids = former.isEmpty ? nil : JSONValue.array(former.map { .string($0.text) })
+    return value.setting("incarnation", to: incarnation.map { .string($0) })
+      .setting("former", to: ids).text
   }
 
   /// Returns nil if the text is not a `storedText`. The home then takes a new id.
@@ -149,6 +163,8 @@ struct SealingWriter: Hashable {
     else { return nil }
     self.id = id
     self.greatest = greatest
+    incarnation = value?["incarnation"]?.string
+    former = (value?["former"]?.array ?? []).compactMap { $0.string.flatMap { WriterID(text: $0) } }
   }
 }
 

@@ -26,6 +26,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   }
 
   private(set) var state: State
+  package var incarnation: String?
 
   /// Mark of a record that the relay has lost.
   private static let lost: Int64 = -1

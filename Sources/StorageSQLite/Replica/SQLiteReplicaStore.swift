@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepStorage
+import LockstepStorageFiles
 
 /// A device's store in one SQLite database of its home. Every `write` is one transaction, durable
 /// when it returns: data that was shown on a screen survives a crash.
@@ -8,6 +9,7 @@ import LockstepStorage
 /// lock (`DirectoryLock`).
 package final class SQLiteReplicaStore: ReplicaStore {
   let connection: SQLiteConnection
+  package let incarnation: String?
   private let outboxTable: OutboxTable
   private let recordTable: HeldRecordTable
   private let chunkTable: ChunkTable
@@ -33,8 +35,9 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   private init(_ home: String, _ role: SQLiteConnection.Role) throws(StorageError) {
-    connection = try SQLiteConnection(
-      path: home + "/replica.sqlite", role: role, schema: .replica)
+    let path = home + "/replica.sqlite"
+    connection = try SQLiteConnection(path: path, role: role, schema: .replica)
+    incarnation = FileIncarnation.text(of: path)
     outboxTable = try OutboxTable(connection)
     chunkTable = try ChunkTable(connection)
     recordTable = try HeldRecordTable(connection, chunkTable)

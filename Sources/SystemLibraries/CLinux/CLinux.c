@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
@@ -115,6 +116,19 @@ int linux_rename_new(const char *from, const char *to) {
 
 int linux_exchange(const char *one, const char *other) {
   return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+}
+
+int linux_file_birth(const char *path, uint64_t *number, int64_t *seconds, uint32_t *nanoseconds) {
+  struct statx status;
+  if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &status) != 0) return -1;
+  if (!(status.stx_mask & STATX_BTIME)) {
+    errno = ENOTSUP;
+    return -1;
+  }
+  *number = status.stx_ino;
+  *seconds = status.stx_btime.tv_sec;
+  *nanoseconds = status.stx_btime.tv_nsec;
+  return 0;
 }
 
 int linux_has_writers(int descriptor) {

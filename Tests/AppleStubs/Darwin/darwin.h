@@ -139,6 +139,7 @@ int rename(const char *, const char *);
 int renameat(int, const char *, int, const char *);
 int rmdir(const char *);
 int lstat(const char *, struct stat *);
+int sysctlbyname(const char *, void *, size_t *, void *, size_t);
 int stat(const char *, struct stat *);
 int statvfs(const char *, struct statvfs *);
 int fstatvfs(int, struct statvfs *);

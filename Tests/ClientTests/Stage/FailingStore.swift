@@ -8,6 +8,7 @@ final class FailingStore: ReplicaStore {
 
   init(_ store: MemoryReplicaStore) { self.store = store }
 
+  var incarnation: String? { store.incarnation }
   func identity() throws(StorageError) -> HomeIdentity? { try store.identity() }
   func record(_ key: RecordKey) throws(StorageError) -> Record? { try store.record(key) }
   func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
@@ -62,6 +63,7 @@ final class CountingStore: ReplicaStore {
 
   init(_ store: MemoryReplicaStore) { self.store = store }
 
+  var incarnation: String? { store.incarnation }
   func identity() throws(StorageError) -> HomeIdentity? { try store.identity() }
   func record(_ key: RecordKey) throws(StorageError) -> Record? {
     lookups += 1

@@ -18,6 +18,12 @@ struct KeylessRelay {
 
   func record(at index: Int) -> Record { records[index] }
 
+  /// Starts the relay: its tags go on above all that were ever given, and devices read all again.
+  mutating func beginRun() {
+    tag += 1_000
+    read = [:]
+  }
+
   mutating func put(_ record: Record) {
     tag += 1
     var record = record

@@ -140,8 +140,9 @@ struct ReplicaHarness {
 
   /// Gives the home a former state of its disk. The program has gone on meanwhile: it draws other
   /// random numbers than it did then.
-  mutating func setBack(to former: MemoryReplicaStore) {
+  mutating func setBack(to former: MemoryReplicaStore, incarnation: String? = nil) {
     store = former.copy()
+    store.incarnation = incarnation
     nextBatch += 1_000
     reopen()
   }

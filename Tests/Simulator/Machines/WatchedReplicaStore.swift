@@ -14,6 +14,8 @@ package final class WatchedReplicaStore: ReplicaStore {
   /// Injected bug, to prove that the checkers detect it.
   package var breakage: Breakage?
 
+  package var incarnation: String? { backing.incarnation }
+
   package init(watch: ReplicaWatch) { self.watch = watch }
 
   /// Makes the `count`-th write from now fail.

@@ -68,6 +68,12 @@ size_t linux_free_heap_bytes(void);
 /// Returns free pages of the heap to the system (malloc_trim).
 void linux_trim_heap(void);
 
+/// Number of the file in its file system, and the time at which it was made (statx(2)). Fails with
+/// ENOTSUP if the file system does not record that time.
+int linux_file_birth(
+    const char *_Nonnull path, uint64_t *_Nonnull number, int64_t *_Nonnull seconds,
+    uint32_t *_Nonnull nanoseconds);
+
 /// 1 if another open description of this file may write to it, 0 if none is known (fcntl(2),
 /// F_SETLEASE). The descriptor must be open for reading.
 int linux_has_writers(int descriptor);
