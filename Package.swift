@@ -99,8 +99,8 @@ let package = Package(
     .target(
       name: "Lockstep",
       dependencies: dependencies([
-        "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "EventLoop",
-        "StorageSQLite", "StorageFiles",
+        "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
+        "EventLoop", "StorageSQLite", "StorageFiles",
       ]) + [
         .target(
           name: "LockstepDispatchDriver", condition: .when(platforms: [.macOS, .iOS]))
@@ -117,9 +117,9 @@ let package = Package(
     module(
       "Home",
       [
-        "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "Terminal",
-        "Apps", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "CLinux",
-        "CDBus",
+        "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
+        "Terminal", "Apps", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep",
+        "CommandLine", "CLinux", "CDBus",
       ]),
     module(
       "RelayService",
@@ -173,9 +173,9 @@ let package = Package(
     .executableTarget(
       name: "LockstepCommand",
       dependencies: dependencies([
-        "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "Terminal",
-        "Apps", "Gateway", "EventLoop", "StorageSQLite", "Lockstep", "CommandLine", "Home",
-        "RelayService", "Bench", "Doctor", "Dashboard",
+        "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
+        "Terminal", "Apps", "Gateway", "EventLoop", "StorageSQLite", "Lockstep", "CommandLine",
+        "Home", "RelayService", "Bench", "Doctor", "Dashboard",
       ]),
       path: "Sources/Command", swiftSettings: strict),
     // A WebSocket echo for conformance suites; not part of the release.

@@ -87,6 +87,9 @@ extension RelayCall {
     }
   }
 
+  /// Revokes a device that no home will use.
+  package func discard(_ credentials: Credentials) { client.discard(credentials) }
+
   package func revoke(_ device: DeviceID, token: String) throws(CommandFailure) {
     try CommandFailure.wrap { () throws(LockstepError) in try client.revoke(device, token: token) }
   }

@@ -127,6 +127,14 @@ package final class HomeSession {
     return scope
   }
 
+  /// Returns the account that this device belongs to.
+  package func account() throws(CommandFailure) -> AccountID {
+    guard let account = try send(.status)["account"]?.string.flatMap({ AccountID(text: $0) }) else {
+      throw CommandFailure("the process that holds the home has another version; stop it")
+    }
+    return account
+  }
+
   /// Throws, with the next step, unless this device is paired for the zone. For what a command does
   /// at the relay itself; the home refuses other edits by itself.
   package func requireScope(_ zone: Name, forChanges: Bool) throws(CommandFailure) {

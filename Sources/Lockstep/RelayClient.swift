@@ -99,7 +99,7 @@ extension RelayClient {
   }
 
   /// Revokes a device that no home will use.
-  func discard(_ credentials: Credentials) {
+  package func discard(_ credentials: Credentials) {
     do throws(LockstepError) {
       try revoke(credentials.device, token: credentials.token)
     } catch {

@@ -18,6 +18,19 @@ package enum SealingKeys: Hashable, Sendable {
     }
   }
 
+  /// Returns the keys that a device of this scope may have: never the account's, if it is paired
+  /// for some zones. nil: none of its zones is sealed.
+  package func limited(to scope: DeviceScope) -> SealingKeys? {
+    guard let zones = scope.zones else { return self }
+    let keys = zones.compactMap { self.keys(of: $0) }
+    return keys.isEmpty ? nil : .zones(keys)
+  }
+
+  /// Generation that seals, if these are an account's keys.
+  package var current: KeyGeneration? {
+    if case .account(let keys, _) = self { keys.generations.last } else { nil }
+  }
+
   /// True if these keys open all that the others open, and leave no zone unsealed that they seal.
   package func contains(_ other: SealingKeys) -> Bool {
     switch (self, other) {

@@ -170,6 +170,17 @@ extension SealFault {
     }
   }
 
+  /// Returns a phrase for a person, for the kind of a fault.
+  package static func text(ofKind kind: String?) -> String {
+    switch kind {
+    case "notSealed": "not sealed, although its zone is"
+    case "unknownKey": "sealed with a key that this device does not have"
+    case "altered": "changed since it was sealed"
+    case "malformed": "sealed by a program that does not keep to the format"
+    default: "not readable, for a reason that this version of the program does not know"
+    }
+  }
+
   /// Identifier of the generation that is missing; nil for another fault.
   package var keyID: String? {
     if case .unknownKey(let id) = self { id } else { nil }

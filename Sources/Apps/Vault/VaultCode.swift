@@ -38,6 +38,14 @@ package struct VaultCode: Hashable, Sendable {
     self.secret = secret
   }
 
+  /// Returns this code with another second half.
+  package func with(secret: VaultSecret) -> VaultCode { VaultCode(relayPart, secret) }
+
+  private init(_ relayPart: String, _ secret: VaultSecret) {
+    self.relayPart = relayPart
+    self.secret = secret
+  }
+
   /// The whole code, in groups of four letters.
   package var text: String { secret.map { relayPart + "-" + $0.text } ?? relayPart }
 
@@ -55,11 +63,17 @@ package struct VaultCode: Hashable, Sendable {
 /// Sixty random bits that one device shows and a person types on another: twelve letters of
 /// Crockford's base 32, in which I and L count as 1 and O as 0.
 package struct VaultSecret: Hashable, Sendable {
-  let letters: [UInt8]
+  package let letters: [UInt8]
 
   /// `word`: random bits, of which 60 are used.
   package init(word: UInt64) {
     letters = CodeLetters.symbols(from: word)
+  }
+
+  /// Returns nil if these are not twelve letters as a person types them. Separators have no effect.
+  package init?(typed: String) {
+    guard let letters = VaultSecret.letters(typed) else { return nil }
+    self.init(letters: letters)
   }
 
   init?(letters: [UInt8]) {

@@ -3,6 +3,35 @@ import LockstepModel
 import LockstepSealing
 import LockstepStorage
 
+/// Keys of a home, for a program that works on its store without an agent.
+extension Replica {
+  /// Returns the keys of the home's sealed zones; nil if it seals none.
+  package static func keys(in store: Store) throws(StorageError) -> SealingKeys? {
+    try ReplicaState.keys(in: store)
+  }
+
+  /// Makes the home a device of an account. Both identity and keys are durable then; there is no
+  /// state in between, in which the device would send what it must seal.
+  ///
+  /// - Parameters:
+  ///   - keys: Keys that the home has from now on; nil: those that it has.
+  ///   - wall: Wall clock, milliseconds since the Unix epoch.
+  /// - Returns: The reason why the home cannot have the keys, with nothing changed; nil if it has
+  ///   joined.
+  package mutating func join(
+    _ identity: HomeIdentity, _ keys: SealingKeys?, wall: Int64
+  ) throws(StorageError) -> EditFailure? {
+    let clock = ClockReading(wall: wall, offset: 0, isTrusted: false, isMeasured: false)
+    let order = OrderID(rawValue: 0)
+    let outcome = perform(ReplicaJob(task: .join(order, identity, keys), clock: clock))
+    switch outcome.result {
+    case .failure(let error): throw error
+    case .success(.joined(_, .failure(let failure))): return failure
+    case .success: return nil
+    }
+  }
+}
+
 /// Sealed zones: the replica works on opened records, and only sealed ones leave it
 /// (`SealedZones`).
 extension ReplicaState {
@@ -79,13 +108,19 @@ extension ReplicaState {
     }
   }
 
-  mutating func loadSealing() throws(StorageError) {
-    sealing = SealedZones()
-    guard let text = try transaction.store.value(Self.sealKeysKey) else { return }
+  /// Returns nil if the home seals no zone.
+  fileprivate static func keys(in store: any ReplicaStore) throws(StorageError) -> SealingKeys? {
+    guard let text = try store.value(sealKeysKey) else { return nil }
     // Without its keys, a device would send the records of a sealed zone as they are.
     guard let keys = JSONValue(ifJSON: Array(text.utf8)).flatMap({ SealingKeys(stored: $0) }) else {
       throw .corrupt(path: "home", detail: "the keys of its sealed zones are not readable")
     }
+    return keys
+  }
+
+  mutating func loadSealing() throws(StorageError) {
+    sealing = SealedZones()
+    guard let keys = try Self.keys(in: transaction.store) else { return }
     sealing.adopt(keys)
     sealing.writer = try transaction.store.value(Self.sealWriterKey).flatMap {
       SealingWriter(stored: $0)

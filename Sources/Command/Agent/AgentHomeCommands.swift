@@ -8,6 +8,7 @@ import LockstepHome
 import LockstepJSON
 import LockstepModel
 import LockstepRelayService
+import LockstepSealing
 import LockstepStorage
 import LockstepStorageSQLite
 import LockstepTerminal
@@ -19,16 +20,18 @@ enum AgentPairCommand {
     name: "pair",
     summary: "Prints a pairing code, with which another device joins the account.",
     discussion: """
-      A code admits one device, within ten minutes. If this home has the vault's key, the code has \
-      a second half, which opens the vault there and is never sent to the relay; a device that \
-      has joined already gets the key with lockstep agent vault unlock.
+      A code admits one device, within ten minutes. If this home has the account's keys or the \
+      vault's, the code has a second half, which opens them there and is never sent to the \
+      relay; a device that has joined already gets the vault's key with lockstep agent vault \
+      unlock.
 
       With --zones or --read-only, the relay limits the new device: it neither shows it the other \
       zones nor takes changes of them. A device keeps what it was paired for; to change that, pair \
       it again. The apps' zones are \(appZones). A device without the zone Vault does not get the \
       vault's key.
 
-      The link for browsers contains only the first half, because the relay serves that page.
+      The link for browsers contains only the first half, because the relay serves that page; the \
+      page asks for the second half if the account's records are sealed.
       """,
     options: [zones.entry, isReadOnly.entry, expires.entry, withoutVault.entry]
       + AgentApp.options,
@@ -54,42 +57,95 @@ enum AgentPairCommand {
   @Sendable private static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeAccess(of: session)
-      let own = try session.scope()
-      let offer = try member.call.pairingOffer(request(arguments, own), token: member.token)
-      // The wrapped key is a record of the vault, which this device saves.
-      let givesKey =
-        !arguments[withoutVault] && offer.scope.includes(VaultApp.zone)
-        && own.includesWrites(to: VaultApp.zone)
-      let code = givesKey ? try VaultKeys.code(for: offer, session, VaultRecords(member)) : nil
-      let text = code?.text ?? offer.code
-      let pageLink = TypedCode.pageLink(to: member.relay, offer.code)
-      let deviceLink = TypedCode.deviceLink(to: member.relay, text)
-      if arguments[AgentCommand.json] {
-        let json: JSONValue = [
-          "code": .string(text), "expiresAt": .number(JSONNumber(offer.expiresAt)),
-          "link": .string(pageLink), "deviceLink": .string(deviceLink),
-          "opensVault": .bool(code != nil), "scope": offer.scope.json,
-        ]
-        return try TerminalOutput.printed(json.text)
-      }
+      let issued = try issue(arguments, session, member)
+      if arguments[AgentCommand.json] { return try TerminalOutput.printed(issued.json.text) }
       let ca = access(session.folder.authorities, F_OK) == 0 ? " --ca FILE" : ""
       let now = HomeStatus(json: try session.send(.status))
         .relayTime(atWall: SystemClock.moment().wall)
-      let time = timeText(offer.expiresAt - now)
+      let time = timeText(issued.offer.expiresAt - now)
       return try TerminalOutput.printed(
         """
-        \(text)
+        \(issued.text)
 
-        The new device may \(RowText.line(offer.scope.abilities)).
+        The new device may \(RowText.line(issued.offer.scope.abilities)).\(issued.keysNote)
 
         On the other device, within \(time):
           lockstep agent join --relay \(member.relay.url)\(ca) --home DIR --code -
         and enter the code there, or this link, which contains relay and code:
-          \(deviceLink)
-        In a browser, open this link\(code == nil ? "" : ", which does not open the vault"):
-          \(pageLink)
+          \(issued.deviceLink)
+        In a browser, open this link\(issued.pageNote):
+          \(issued.pageLink)
         """)
     }
+  }
+
+  /// A code, and what it opens.
+  private struct Issued {
+    let relay: RelayAddress
+    let offer: PairingOffer
+    /// Nil if the code has one half alone.
+    let code: VaultCode?
+    let opensVault: Bool
+    /// Keys that the code carries; nil: none.
+    let keys: SealingKeys?
+
+    var text: String { code?.text ?? offer.code }
+    var pageLink: String { TypedCode.pageLink(to: relay, offer.code) }
+    var deviceLink: String { TypedCode.deviceLink(to: relay, text) }
+
+    var json: JSONValue {
+      let json: JSONValue = [
+        "code": .string(text), "expiresAt": .number(JSONNumber(offer.expiresAt)),
+        "link": .string(pageLink), "deviceLink": .string(deviceLink),
+        "opensVault": .bool(opensVault), "scope": offer.scope.json,
+      ]
+      guard keys != nil else { return json }
+      return json.setting("carriesKeys", to: .bool(true))
+        .setting("words", to: keys?.current.map { .string($0.checkWords) })
+    }
+
+    var keysNote: String {
+      guard let keys else { return "" }
+      guard let current = keys.current else {
+        return "\nThe code carries the keys of its sealed zones."
+      }
+      return """
+
+
+        The account's records are sealed, and the code carries the keys. The new device shows
+        these six words if it has the same keys:
+          \(current.checkWords)
+        """
+    }
+
+    var pageNote: String {
+      if keys != nil { return ", and type the second half of the code there" }
+      return opensVault ? ", which does not open the vault" : ""
+    }
+  }
+
+  private static func issue(
+    _ arguments: Arguments, _ session: HomeSession, _ member: HomeAccess
+  ) throws(CommandFailure) -> Issued {
+    let own = try session.scope()
+    let secret = VaultSecret(word: Entropy.secrets.word())
+    var request = try request(arguments, own)
+    let keys = try HomeKeys.keys(in: session.folder)?.limited(to: request.scope(within: own))
+    request.wrapped = try HomeKeys.wrapped(keys, of: session.account(), secret)
+    let offer = try member.call.pairingOffer(request, token: member.token)
+    let code = VaultCode(offer: offer.code, secret: secret)
+    // The wrapped key is a record of the vault, which this device saves.
+    let givesVault =
+      !arguments[withoutVault] && offer.scope.includes(VaultApp.zone)
+      && own.includesWrites(to: VaultApp.zone)
+    var opensVault = false
+    if let code, givesVault {
+      opensVault = try VaultKeys.give(
+        with: code, expiresAt: offer.expiresAt, session, VaultRecords(member))
+    }
+    return Issued(
+      relay: member.relay, offer: offer, code: opensVault || keys != nil ? code : nil,
+      opensVault: opensVault, keys: keys)
   }
 
   private static func request(

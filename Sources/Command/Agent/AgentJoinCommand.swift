@@ -6,9 +6,11 @@ import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 import LockstepStorageSQLite
 import LockstepTerminal
+import LockstepWire
 
 /// `lockstep agent join`: makes a home a device of an account.
 enum AgentJoinCommand {
@@ -16,6 +18,8 @@ enum AgentJoinCommand {
     "relay", ValueKind.relay, "The relay's address; not needed with a link.")
   static let isNew = CommandOption.flag(
     "new", "Create a new account (on a relay that runs with --open).")
+  static let isSealed = CommandOption.flag(
+    "sealed", "With --new: seal the account's records, so that the relay cannot read them.")
   static let code = CommandOption.optional(
     "code", ValueKind.text("CODE"),
     "Join the account that issued this pairing code, or the link printed with it; - reads it "
@@ -28,22 +32,31 @@ enum AgentJoinCommand {
     summary: "Makes a home a device of an account: a new one, or one that issued a pairing code.",
     discussion: """
       A home whose device was revoked joins its account again with a code of that account; \
-      unsynced changes are then sent. The second half of a code of 24 letters opens the vault, \
-      and is not sent. Other users of this machine can see a code on the command line while the \
-      command runs; --code - reads it from standard input.
+      unsynced changes are then sent. The second half of a code of 24 letters opens the account's \
+      keys and the vault, and is not sent. Other users of this machine can see a code on the \
+      command line while the command runs; --code - reads it from standard input.
+
+      With --new --sealed, this device makes keys that its account's devices share, and the relay \
+      stores only sealed records. Files cannot be sealed yet: only the vault takes them then, \
+      which has a seal of its own. Write the keys down with lockstep agent key phrase; if all \
+      devices are lost, nothing else brings the records back.
 
       The certificate of a relay at an https:// address is always verified. The file of --ca is \
       copied into the home and used by later commands. LOCKSTEP_CA in the environment has the \
       same effect.
       """,
     options: [
-      relay.entry, HomeTrust.option.entry, AgentCommand.home.entry, isNew.entry, code.entry,
-      name.entry,
-      AgentCommand.json.entry,
+      relay.entry, HomeTrust.option.entry, AgentCommand.home.entry, isNew.entry, isSealed.entry,
+      code.entry, name.entry, AgentCommand.json.entry,
     ]
   ) { arguments throws(CommandFailure) in
     guard arguments[isNew] != (arguments[code] != nil) else {
       throw CommandFailure("give either --new or --code CODE", exitCode: .usage)
+    }
+    guard arguments[isNew] || !arguments[isSealed] else {
+      throw CommandFailure(
+        "--sealed makes the keys of a new account; a code carries those of its account",
+        exitCode: .usage)
     }
     let typed = arguments[isNew] ? nil : try TypedCode.read(arguments[code])
     let relay = try relay(arguments, typed)
@@ -68,72 +81,111 @@ enum AgentJoinCommand {
     let trust =
       isNamed ? try HomeTrust.named(arguments[HomeTrust.option]) : try HomeTrust.of(folder)
     let call = RelayCall(relay: relay, trust: trust.trust)
-    let credentials: Credentials
+    let joined: JoinAnswer
     if let owner, let code = typed?.code.relayPart {
-      credentials = try join(again: owner, code: code, deviceName, call, folder)
+      joined = try join(again: owner, code: code, deviceName, call, folder)
     } else {
-      credentials = try call.join(code: typed?.code.relayPart, deviceName: deviceName).credentials
+      joined = try call.join(code: typed?.code.relayPart, deviceName: deviceName)
     }
-    try CommandFailure.wrap { () throws(HomeFault) in try trust.store(in: folder) }
+    let credentials = joined.credentials
     // Records, outbox and cursor belong to the account and stay. This device sends a batch again
     // that the previous device had sent.
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)
-    do throws(StorageError) {
-      try store.write([.setIdentity(identity)])
+    let (keys, secret): (SealingKeys?, VaultSecret?)
+    do throws(CommandFailure) {
+      (keys, secret) =
+        arguments[isSealed] ? (HomeKeys.make(), nil) : try PairingKeys.open(joined, typed?.code)
+      try CommandFailure.wrap { () throws(HomeFault) in try trust.store(in: folder) }
+      try HomeKeys.join(identity, keys, folder, store)
     } catch {
-      throw CommandFailure(
-        "the relay created a device, but its home cannot be written: \(error)")
+      // No home has its token.
+      call.discard(credentials)
+      throw error
     }
-    let scope = credentials.scope
-    let keyFault = keyFault(
-      typed, scope, folder,
-      HomeAccess(relay: relay, token: credentials.token, trust: trust.trust))
-    if arguments[AgentCommand.json] {
-      _ = try TerminalOutput.printed(
-        JSONValue.object([
-          JSONMember("accountID", .string(credentials.account.text)),
-          JSONMember("deviceID", .string(credentials.device.text)),
-          JSONMember("deviceName", .string(deviceName)),
-          JSONMember("relay", .string(relay.url)),
-          JSONMember("scope", scope.json),
-        ]).text)
-    } else {
-      let hasKey =
-        typed?.code.secret != nil && keyFault == nil && scope.includes(VaultApp.zone)
-      let limit = scope == .everything ? "" : "\nIt may \(RowText.line(scope.abilities))."
-      _ = try TerminalOutput.printed(
-        "\(deviceName) is a device of account \(credentials.account.text) on \(relay.url)"
-          + (hasKey ? ", and has the key of its vault" : "") + limit)
-    }
-    if let keyFault { throw keyFault }
+    let vault = openVault(
+      secret.flatMap { typed?.code.with(secret: $0) }, credentials.scope, folder,
+      HomeAccess(relay: relay, token: credentials.token, trust: trust.trust),
+      isRequired: joined.wrapped == nil)
+    try printJoined(identity, keys, opensVault: vault == .success(true), arguments)
+    if case .failure(let failure) = vault { throw failure }
     return .success
+  }
+
+  private static func printJoined(
+    _ identity: HomeIdentity, _ keys: SealingKeys?, opensVault: Bool, _ arguments: Arguments
+  ) throws(CommandFailure) {
+    let (credentials, scope) = (identity.credentials, identity.credentials.scope)
+    if arguments[AgentCommand.json] {
+      var json: JSONValue = [
+        "accountID": .string(credentials.account.text),
+        "deviceID": .string(credentials.device.text),
+        "deviceName": .string(identity.deviceName), "relay": .string(identity.relay),
+        "scope": scope.json,
+      ]
+      if let keys {
+        json = json.setting("hasKeys", to: .bool(true))
+          .setting("words", to: keys.current.map { .string($0.checkWords) })
+      }
+      _ = try TerminalOutput.printed(json.text)
+      return
+    }
+    var text =
+      "\(identity.deviceName) is a device of account \(credentials.account.text) on "
+      + identity.relay + (opensVault ? ", and has the key of its vault" : "")
+    if scope != .everything { text += "\nIt may \(RowText.line(scope.abilities))." }
+    if let keys { text += "\n\n" + sealedNote(keys, isNew: arguments[isNew]) }
+    _ = try TerminalOutput.printed(text)
+  }
+
+  private static func sealedNote(_ keys: SealingKeys, isNew: Bool) -> String {
+    guard let words = keys.current?.checkWords else {
+      return "It has the keys of its sealed zones."
+    }
+    if isNew {
+      return """
+        Its records are sealed: the relay cannot read them. Devices with the same keys show:
+          \(words)
+        Write the keys down, in case that all devices are lost: lockstep agent key phrase
+        """
+    }
+    return """
+      The account's records are sealed, and this device has the keys. The device that made the
+      code shows the same six words:
+        \(words)
+      If it does not, leave the account (lockstep agent leave), and pair again.
+      """
   }
 
   private static func join(
     again owner: HomeIdentity, code: String, _ deviceName: String, _ call: RelayCall,
     _ folder: HomeFolder
-  ) throws(CommandFailure) -> Credentials {
+  ) throws(CommandFailure) -> JoinAnswer {
     let account = owner.credentials.account
     guard
       let joined = try call.join(again: account, code: code, deviceName: deviceName)
     else { throw belongsTo(owner, folder) }
-    return joined.credentials
+    return joined
   }
 
-  /// Returns nil if the vault's key arrived, or if the code carries none. The device has joined in
-  /// any case.
-  private static func keyFault(
-    _ typed: TypedCode?, _ scope: DeviceScope, _ folder: HomeFolder, _ member: HomeAccess
-  ) -> CommandFailure? {
-    guard let typed, typed.code.secret != nil, scope.includes(VaultApp.zone) else { return nil }
+  /// Returns true if the vault's key arrived. The device has joined in any case. `isRequired`: the
+  /// second half of the code was typed for the vault's key alone.
+  private static func openVault(
+    _ code: VaultCode?, _ scope: DeviceScope, _ folder: HomeFolder, _ member: HomeAccess,
+    isRequired: Bool
+  ) -> Result<Bool, CommandFailure> {
+    guard let code, scope.includes(VaultApp.zone) else { return .success(false) }
     do throws(CommandFailure) {
-      _ = try VaultKeys.unlock(typed.code, folder, VaultRecords(member))
-      return nil
+      let records = VaultRecords(member)
+      let isGiven = isRequired ? true : try VaultKeys.isGiven(with: code, records)
+      guard isGiven else { return .success(false) }
+      _ = try VaultKeys.unlock(code, folder, records)
+      return .success(true)
     } catch {
-      return CommandFailure(
-        "the device has joined, but does not have the vault's key: \(error.message ?? ""); then "
-          + "run lockstep agent vault unlock --home \(folder.path)")
+      return .failure(
+        CommandFailure(
+          "the device has joined, but does not have the vault's key: \(error.message ?? ""); then "
+            + "run lockstep agent vault unlock --home \(folder.path)"))
     }
   }
 

@@ -97,29 +97,27 @@ package enum VaultKeys {
     return key
   }
 
-  /// Returns a code that includes the key, and stores the wrapped key at the relay until it is
-  /// used. Returns nil if this home has no key.
-  package static func code(
-    for offer: PairingOffer, _ session: HomeSession, _ records: VaultRecords
-  ) throws(CommandFailure) -> VaultCode? {
-    guard let key = try VaultKeyFile(session.folder).key(),
-      let code = VaultCode(offer: offer.code, secret: VaultSecret(word: Entropy.secrets.word()))
-    else { return nil }
+  /// Stores the wrapped key at the relay until the code is used. Returns false if this home has no
+  /// key.
+  package static func give(
+    with code: VaultCode, expiresAt: Int64, _ session: HomeSession, _ records: VaultRecords
+  ) throws(CommandFailure) -> Bool {
+    guard let key = try VaultKeyFile(session.folder).key() else { return false }
     let view = HomeView(try session.send(.show(app: VaultApp().name, VaultQuestion.codes.json)))
     let expired = (view.json["codes"]?.array ?? []).compactMap { code -> Name? in
-      guard let expiresAt = code["expiresAt"]?.int64, let name = code["name"]?.string,
-        expiresAt < offer.expiresAt - Limits.pairingMilliseconds
+      guard let expiry = code["expiresAt"]?.int64, let name = code["name"]?.string,
+        expiry < expiresAt - Limits.pairingMilliseconds
       else { return nil }
       return Name(name)
     }
     do throws(CommandFailure) {
-      try storeWrapped(key, code, expiresAt: offer.expiresAt, records, removing: expired)
+      try storeWrapped(key, code, expiresAt: expiresAt, records, removing: expired)
     } catch {
       throw CommandFailure(
         "the vault's key cannot be given along: \(error.message ?? ""); "
           + "lockstep agent pair --no-vault makes a code without it")
     }
-    return code
+    return true
   }
 
   /// Stores the wrapped key at the relay for the holder of the code. `expired`: names of other
@@ -146,6 +144,14 @@ package enum VaultKeys {
 
   /// Maximum number of records removed with one save; the others are removed with the next.
   private static let expiredMax = 100
+
+  /// True if a wrapped key waits under the code.
+  package static func isGiven(
+    with code: VaultCode, _ records: VaultRecords
+  ) throws(CommandFailure) -> Bool {
+    guard let name = code.recordName else { return false }
+    return try records.wrapped(name) != nil
+  }
 
   /// Fetches the key that is stored under a code. If it throws, nothing was changed, here or there.
   package static func unlock(

@@ -2,6 +2,7 @@ import LockstepClient
 import LockstepJSON
 import LockstepModel
 import LockstepRuntime
+import LockstepSealing
 import LockstepStorage
 import LockstepWire
 
@@ -22,6 +23,8 @@ package enum HomeRequest: Equatable {
   case names([DeviceID: String])
   /// Switches the sync of a zone on or off; answered once that is durable.
   case setSyncing(zone: Name, Bool)
+  /// Keys that the home has from now on; answered once that is durable.
+  case seal(SealingKeys)
   /// Accepts the records that other devices have made for an app.
   case answerRestore(app: String)
   /// Syncs now. Answered when all is synced, nothing more can be done, or the time is up.
@@ -43,8 +46,8 @@ package enum HomeRequest: Equatable {
   package var mayBeRepeated: Bool {
     switch self {
     case .order: false
-    case .show, .watch, .status, .names, .setSyncing, .answerRestore, .sync, .credentials, .mirror,
-      .mirrorStatus, .watchMirror, .wakes:
+    case .show, .watch, .status, .names, .setSyncing, .seal, .answerRestore, .sync, .credentials,
+      .mirror, .mirrorStatus, .watchMirror, .wakes:
       true
     }
   }
@@ -81,6 +84,9 @@ package enum HomeRequest: Equatable {
       guard let zone = line["zone"]?.string.flatMap({ Name($0) }), let isOn = line["on"]?.bool
       else { return nil }
       self = .setSyncing(zone: zone, isOn)
+    case "seal":
+      guard let keys = line["keys"].flatMap({ SealingKeys(stored: $0) }) else { return nil }
+      self = .seal(keys)
     case "restore":
       guard let app else { return nil }
       self = .answerRestore(app: app)
@@ -126,6 +132,7 @@ package enum HomeRequest: Equatable {
       ]
     case .setSyncing(let zone, let isOn):
       ["verb": "syncing", "zone": .string(zone.text), "on": .bool(isOn)]
+    case .seal(let keys): ["verb": "seal", "keys": keys.storedValue]
     case .answerRestore(let app): ["verb": "restore", "app": .string(app)]
     case .sync(let milliseconds):
       ["verb": "sync", "milliseconds": .number(JSONNumber(milliseconds))]

@@ -1,6 +1,7 @@
 import LockstepClient
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 
 /// Identity and sync status of a home, as a line of JSON for other commands and `--json`, and as
@@ -61,6 +62,16 @@ package struct HomeStatus {
     }
     if status.setAsideCount > 0 {
       members.append(JSONMember("setAside", number(Int64(status.setAsideCount))))
+    }
+    if status.unreadableCount > 0 {
+      members.append(JSONMember("unreadable", number(Int64(status.unreadableCount))))
+      let records = status.unreadable.map { record -> JSONValue in
+        [
+          "zone": .string(record.key.zone.text), "name": .string(record.key.name.text),
+          "fault": .string(record.fault.kind),
+        ]
+      }
+      members.append(JSONMember("unreadableRecords", .array(records)))
     }
     if let refusal = status.chunksRefused {
       members.append(JSONMember("piecesRefused", .string(refusal.detail)))
@@ -170,12 +181,26 @@ package struct HomeStatus {
         reasons.append(
           "something between this device and the relay refuses large requests (status 413)" + left)
       }
+      let unreadable = count("unreadable")
+      if unreadable > 0 {
+        reasons.append(
+          (unreadable == 1 ? "1 record is sealed" : "\(unreadable) records are sealed")
+            + " and cannot be read here: " + unreadableAdvice)
+      }
       if let detail = json["piecesRefused"]?.string {
         reasons.append("files cannot be uploaded: \(detail)" + left)
       }
       return "in sync, but " + reasons.joined(separator: "; and ")
     default: return text("state") + left
     }
+  }
+
+  /// The next step for a person, by the fault of the first listed record.
+  private var unreadableAdvice: String {
+    let first = (json["unreadableRecords"]?.array ?? []).first
+    return first?["fault"]?.string == SealFault.unknownKey("").kind
+      ? "get the account's keys with lockstep agent key unlock or restore"
+      : "another device must save them again, or somebody has changed them at the relay"
   }
 
   /// Returns the zones of a member; nil if there are none.
@@ -191,12 +216,19 @@ package struct HomeStatus {
     account   \(text("account"))
     relay     \(text("relay"))\(json["transport"]?.string.map { " by " + $0 } ?? "")\(scopeLine)
     sync      \(line(wall: wall))
-    """ + parkedLines
+    """ + unreadableLines + parkedLines
   }
 
   private var scopeLine: String {
     guard let scope else { return "\nscope     unknown to this version of the program" }
     return scope == .everything ? "" : "\nscope     \(scope.summary)"
+  }
+
+  private var unreadableLines: String {
+    (json["unreadableRecords"]?.array ?? []).map { record in
+      "\nsealed    \(record["zone"]?.string ?? "")/\(record["name"]?.string ?? ""): "
+        + SealFault.text(ofKind: record["fault"]?.string)
+    }.joined()
   }
 
   private var parkedLines: String {

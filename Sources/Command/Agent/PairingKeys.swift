@@ -1,0 +1,54 @@
+import Glibc
+import LockstepApps
+import LockstepCommandLine
+import LockstepHome
+import LockstepSealing
+import LockstepWire
+
+/// Keys that come with a pairing code, opened by its second half.
+enum PairingKeys {
+  /// Number of times that a person may type the second half.
+  private static let attemptsMax = 5
+
+  /// Returns the keys, or nil if the code carries none, and the second half that was typed. Asks at
+  /// a terminal for a second half that is missing or wrong: the relay has used up the code, and
+  /// gives its keys once.
+  static func open(
+    _ joined: JoinAnswer, _ code: VaultCode?
+  ) throws(CommandFailure) -> (SealingKeys?, VaultSecret?) {
+    guard let wrapped = joined.wrapped else { return (nil, code?.secret) }
+    var secret = code?.secret
+    var problem = "the account's records are sealed, and that code is its first half alone"
+    for _ in 0..<attemptsMax {
+      if secret == nil { secret = try ask(problem) }
+      guard let typed = secret else { break }
+      do throws(WrappedKeys.Fault) {
+        return (try HomeKeys.unwrapped(wrapped, of: joined.credentials.account, typed), typed)
+      } catch {
+        guard error == .wrongSecret else { throw failure(HomeKeys.reason(error)) }
+        problem = HomeKeys.reason(error)
+        secret = nil
+      }
+    }
+    throw failure(problem)
+  }
+
+  /// Returns nil if nobody can be asked, or the answer has not twelve letters.
+  private static func ask(_ problem: String) throws(CommandFailure) -> VaultSecret? {
+    guard isatty(STDIN_FILENO) == 1 else { throw failure(problem) }
+    var sentence = problem
+    for _ in 0..<attemptsMax {
+      TerminalOutput.writeToStandardError("\(sentence)\nSecond half of the code, 12 letters: ")
+      guard let line = readLine() else { return nil }
+      if let secret = VaultSecret(typed: line) { return secret }
+      sentence = "that has not twelve letters and digits"
+    }
+    return nil
+  }
+
+  private static func failure(_ problem: String) -> CommandFailure {
+    CommandFailure(
+      "\(problem); this device has not joined, and the code is used up: get a new one with "
+        + "lockstep agent pair, and give all of its 24 letters")
+  }
+}

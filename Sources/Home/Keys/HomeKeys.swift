@@ -1,0 +1,83 @@
+import Lockstep
+import LockstepApps
+import LockstepClient
+import LockstepCommandLine
+import LockstepCrypto
+import LockstepEventLoop
+import LockstepModel
+import LockstepSealing
+import LockstepStorage
+import LockstepStorageSQLite
+
+/// Keys with which a home seals its account's zones: how they are made, given to another device and
+/// taken from one. They never leave a device unencrypted, unless a person writes them down.
+package enum HomeKeys {
+  /// Zones that an account's keys do not seal: the vault has a key of its own, and the record of
+  /// the keys is sealed by itself.
+  private static let plainZones: Set<Name> = [VaultApp.zone, KeyRing.zone]
+
+  /// Returns the keys of the home; nil if it seals nothing. Another process may hold the home.
+  package static func keys(in folder: HomeFolder) throws(CommandFailure) -> SealingKeys? {
+    try CommandFailure.wrap { () throws(StorageError) in
+      let store = try SQLiteReplicaStore(reading: folder.path)
+      defer { store.close() }
+      return try Replica.keys(in: store)
+    }
+  }
+
+  /// Makes the keys of a new account.
+  package static func make() -> SealingKeys {
+    guard let generation = KeyGeneration(secret: Entropy.secrets.bytes(KeyGeneration.count)),
+      let keys = AccountKeys(
+        nameSecret: Entropy.secrets.bytes(ZoneKeys.count), generations: [generation])
+    else { preconditionFailure("as many bytes were drawn as keys have") }
+    return .account(keys, plainZones: plainZones)
+  }
+
+  /// Returns the keys wrapped under the second half of a code; nil if there are none.
+  package static func wrapped(
+    _ keys: SealingKeys?, of account: AccountID, _ secret: VaultSecret
+  ) throws(CommandFailure) -> String? {
+    guard let keys else { return nil }
+    do throws(WrappedKeys.Fault) {
+      return try WrappedKeys.text(
+        of: keys, account: account, secret: secret.letters,
+        salt: Entropy.secrets.bytes(WrappedKeys.saltBytes))
+    } catch {
+      throw CommandFailure("the account's keys cannot be given along: " + reason(error))
+    }
+  }
+
+  /// Returns the keys that came with a pairing code.
+  package static func unwrapped(
+    _ text: String, of account: AccountID, _ secret: VaultSecret
+  ) throws(WrappedKeys.Fault) -> SealingKeys {
+    try WrappedKeys.keys(in: text, account: account, secret: secret.letters)
+  }
+
+  /// Returns a sentence about a fault, without a full stop.
+  package static func reason(_ fault: WrappedKeys.Fault) -> String {
+    switch fault {
+    case .malformed: "the keys that came with that code are in a form this version does not know"
+    case .wrongSecret: "the second half of that code is wrong"
+    case .otherAccount: "the keys that came with that code are those of another account"
+    case .tooLong: "there are too many of them for one code; name fewer zones"
+    case .noMemory:
+      "this machine has not the \(Limits.scryptBytes >> 20) MiB of memory that a code's second "
+        + "half takes; try again when others need less"
+    }
+  }
+
+  /// Makes the home a device of the account, with these keys if there are any: both or neither.
+  package static func join(
+    _ identity: HomeIdentity, _ keys: SealingKeys?, _ folder: HomeFolder,
+    _ store: SQLiteReplicaStore
+  ) throws(CommandFailure) {
+    let apps = AppCatalog.all(vaultKey: VaultKeys.source(in: folder))
+    var replica = Replica(store: store, apps: apps + (try HomeRules(of: folder)).apps)
+    let failure = try CommandFailure.wrap { () throws(StorageError) in
+      try replica.join(identity, keys, wall: SystemClock.moment().wall)
+    }
+    if let failure { throw CommandFailure(failure.explanation) }
+  }
+}

@@ -1,0 +1,62 @@
+import Lockstep
+import LockstepClient
+import LockstepCommandLine
+import LockstepJSON
+import LockstepModel
+import LockstepSealing
+import LockstepWire
+
+/// The relay's record of an account's keys (`KeyRing`). Requests bypass the outbox, because the
+/// caller needs the result at once.
+package struct KeyRingRecord {
+  private let call: RelayCall
+  private let token: String
+
+  package init(_ member: HomeAccess) {
+    call = member.call
+    token = member.token
+  }
+
+  /// Makes the record contain these keys. Without it, a phrase does not open the account.
+  package func store(_ keys: SealingKeys) throws(CommandFailure) {
+    guard let fields = KeyRing.fields(of: keys) else {
+      throw CommandFailure("this device has the keys of some zones, and not those of the account")
+    }
+    let held = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
+    if held?.value == fields { return }
+    let mutation = Mutation(
+      name: KeyRing.record, type: KeyRing.type, fields: fields.serialized(),
+      modifiedAt: try call.time(), baseTag: held?.tag ?? 0)
+    switch try call.save([mutation], zone: KeyRing.zone, token: token).first {
+    case .saved: return
+    case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+    case .conflict, nil:
+      throw CommandFailure("another device has just changed the record of the keys; try again")
+    }
+  }
+
+  /// Returns the account's keys, of which a phrase gave the generation that seals.
+  package func keys(openedBy generation: KeyGeneration) throws(CommandFailure) -> SealingKeys {
+    let record = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
+    guard let record else {
+      throw CommandFailure(
+        "the relay has no record of this account's keys: the account is not sealed, or its phrase "
+          + "was never printed; get the keys with a code of lockstep agent pair from a device that "
+          + "has them")
+    }
+    do throws(KeyRing.Fault) {
+      return try KeyRing.keys(in: record.value, openedBy: generation)
+    } catch {
+      switch error {
+      case .otherKey(let id):
+        throw CommandFailure(
+          "that phrase is of key \(generation.id), and the account's is \(id): it is the phrase of "
+            + "another account, or of a key that was replaced since; nothing was changed")
+      case .malformed:
+        throw CommandFailure(
+          "the record of the account's keys cannot be read: somebody has changed it at the relay; "
+            + "get the keys with a code of lockstep agent pair, from a device that has them")
+      }
+    }
+  }
+}

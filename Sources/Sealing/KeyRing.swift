@@ -1,0 +1,51 @@
+import LockstepCrypto
+import LockstepJSON
+import LockstepModel
+
+/// An account's keys in a record at the relay, for a device that has nothing but the phrase of the
+/// generation that seals: the other generations, and the secret of the records' names.
+///
+///     zone "Keys", record "ring", type "keyRing"
+///     {"key": id of the generation, "sealed": AES-256-SIV of `SealingKeys.storedValue`}
+///
+/// `sealed` is Base64 for URLs without padding. Its key is derived from the generation's secret,
+/// with "ring" (`KeyGeneration`), and its associated data are "lockstep key ring".
+package enum KeyRing {
+  package enum Fault: Error, Hashable {
+    /// The record has not this form, or was changed.
+    case malformed
+    /// The record is sealed with another generation, of this identifier.
+    case otherKey(String)
+  }
+
+  package static let zone = Name(trusted: "Keys")
+  package static let record = Name(trusted: "ring")
+  package static let type = Name(trusted: "keyRing")
+  private static let data = Array("lockstep key ring".utf8)
+
+  /// Returns the record's fields; nil if these are not the keys of a whole account.
+  package static func fields(of keys: SealingKeys) -> JSONValue? {
+    guard let current = keys.current else { return nil }
+    let sealed = seal(of: current).sealed(Array(keys.storedValue.text.utf8), data: data)
+    return ["key": .string(current.id), "sealed": .string(Base64.encodeURL(sealed))]
+  }
+
+  /// Returns the keys in the record; `generation` is the one that its phrase gave.
+  package static func keys(
+    in fields: JSONValue?, openedBy generation: KeyGeneration
+  ) throws(Fault) -> SealingKeys {
+    guard let id = fields?["key"]?.string, HexText.parse(id) != nil,
+      let sealed = fields?["sealed"]?.string.flatMap({ Base64.decodeURL($0) })
+    else { throw .malformed }
+    guard id == generation.id else { throw .otherKey(id) }
+    guard let bytes = seal(of: generation).opened(sealed, data: data),
+      let keys = JSONValue(ifJSON: bytes).flatMap({ SealingKeys(stored: $0) }),
+      keys.current == generation
+    else { throw .malformed }
+    return keys
+  }
+
+  private static func seal(of generation: KeyGeneration) -> SIV {
+    SIV(key: derived(generation.secret, Array("ring".utf8), SIV.keyBytes))
+  }
+}
