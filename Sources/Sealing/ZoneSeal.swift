@@ -108,6 +108,13 @@ package struct ZoneSeal: Sendable {
     return OpenedRecord(record: opened, version: content.version)
   }
 
+  /// Returns the identifier of the generation with which a record is sealed that the relay has; nil
+  /// if it is a plain one. For a device without keys of the zone.
+  package static func keyID(of record: Record) -> String? {
+    guard record.type == hiddenType else { return nil }
+    return SealedEnvelope(record.fields)?.key
+  }
+
   /// Seed for the cut points of files. Secret, so that chunk sizes do not reveal a known file.
   package var chunkSeed: UInt64 { newest.chunkSeed }
 

@@ -38,6 +38,7 @@ extension ReplicaState {
   static let sealKeysKey = "seal.keys"
   static let sealUnreadableKey = "seal.unreadable"
   static let sealWriterKey = "seal.writer"
+  static let sealLockedKey = "seal.locked"
 
   /// See `ReplicaTask.seal`. Returns the device's new position if it reads again from the
   /// beginning.
@@ -55,6 +56,10 @@ extension ReplicaState {
       return (.failure(.refused(EditRefusal(reason))), nil)
     }
     guard adopted != held else { return (.success(false), nil) }
+    for zone in sealing.lockedZones.sorted() {
+      guard let keys = adopted.keys(of: zone) else { continue }
+      if let failure = failure(ofOpening: keys) { return (.failure(failure), nil) }
+    }
     for zone in try zonesOfHome() where held?.keys(of: zone) == nil {
       guard let keys = adopted.keys(of: zone) else { continue }
       if let failure = try failure(ofSealing: keys) { return (.failure(failure), nil) }
@@ -63,6 +68,7 @@ extension ReplicaState {
     sealing.adopt(adopted)
     sealing.retryConflicts()
     transaction.setValue(Self.sealKeysKey, adopted.storedValue.text)
+    if try transaction.store.value(Self.sealLockedKey) != nil { storeUnreadable() }
     return (.success(true), movePositionBack(to: nil))
   }
 
@@ -71,6 +77,16 @@ extension ReplicaState {
     var zones = Set(try transaction.store.allRecords().map(\.zone))
     zones.formUnion(transaction.outbox.entries.map(\.key.zone))
     return zones.sorted()
+  }
+
+  /// Returns a failure if the relay has sealed records of a locked zone, and none with these keys.
+  private func failure(ofOpening keys: ZoneKeys) -> EditFailure? {
+    let found = Set(
+      sealing.allUnreadable.filter { $0.key.zone == keys.zone }.compactMap(\.value.keyID))
+    let held = keys.generations.map(\.id)
+    guard !found.isEmpty, found.isDisjoint(with: held) else { return nil }
+    let zone = keys.zone.text
+    return .refused(EditRefusal("zone \(zone) is sealed with keys that are not among these"))
   }
 
   /// Returns nil if nothing of the zone has left the device unsealed.
@@ -120,14 +136,19 @@ extension ReplicaState {
 
   mutating func loadSealing() throws(StorageError) {
     sealing = SealedZones()
-    guard let keys = try Self.keys(in: transaction.store) else { return }
-    sealing.adopt(keys)
-    sealing.writer = try transaction.store.value(Self.sealWriterKey).flatMap {
-      SealingWriter(stored: $0)
+    if let text = try transaction.store.value(Self.sealLockedKey) {
+      for zone in JSONValue(ifJSON: Array(text.utf8))?.array ?? [] {
+        if let zone = zone.string.flatMap({ Name($0) }) { _ = sealing.lock(zone) }
+      }
     }
     if let text = try transaction.store.value(Self.sealUnreadableKey) {
       let (faults, hasMore) = Self.unreadable(stored: text)
       sealing.setUnreadable(faults, hasMore: hasMore)
+    }
+    guard let keys = try Self.keys(in: transaction.store) else { return }
+    sealing.adopt(keys)
+    sealing.writer = try transaction.store.value(Self.sealWriterKey).flatMap {
+      SealingWriter(stored: $0)
     }
   }
 
@@ -138,13 +159,21 @@ extension ReplicaState {
   mutating func opened(_ page: ChangePage, isSnapshot: Bool) throws(StorageError)
     -> [ArrivedRecord]
   {
-    guard !sealing.isEmpty else { return page.changes.map { .plain($0) } }
+    guard
+      !sealing.isEmpty || sealing.hasUnreadable
+        || page.changes.contains(where: { ZoneSeal.keyID(of: $0) != nil })
+    else { return page.changes.map { .plain($0) } }
     var arrived: [ArrivedRecord] = []
     var withheld: [Record] = []
     var hasNoted = false
     for record in page.changes {
       guard let seal = sealing.seal(record.zone) else {
-        arrived.append(.plain(record))
+        if let fault = fault(ofPlain: record) {
+          hasNoted = sealing.lock(record.zone) || hasNoted
+          hasNoted = sealing.note(record.key, record.isDeleted ? nil : fault) || hasNoted
+        } else {
+          arrived.append(.plain(record))
+        }
         continue
       }
       switch ReplicaState.open(record, seal) {
@@ -167,6 +196,12 @@ extension ReplicaState {
       }
     }
     return arrived
+  }
+
+  /// Returns nil if the record may be taken, of a zone of which the device has no keys.
+  private func fault(ofPlain record: Record) -> SealFault? {
+    if let key = ZoneSeal.keyID(of: record) { return .unknownKey(key) }
+    return sealing.isLocked(record.zone) ? .notSealed : nil
   }
 
   /// Forgets what could not be read, at the beginning of a snapshot: it brings all of it again, and
@@ -235,7 +270,12 @@ extension ReplicaState {
       case .saved(_, let tag): return (entry, tag > 0 ? .saved(tag) : .missing)
       case .refused(_, let refusal): return (entry, .refused(refusal))
       case .conflict(_, let server):
-        guard let seal else { return (entry, .conflict(server)) }
+        guard let seal else {
+          guard let fault = fault(ofPlain: server) else { return (entry, .conflict(server)) }
+          if sealing.lock(server.zone) { storeUnreadable() }
+          sealing.noteConflict(server.key, fault)
+          return (entry, .unreadable)
+        }
         return (entry, openedConflict(with: server, over: entry, relayName, seal))
       }
     }
@@ -316,6 +356,8 @@ extension ReplicaState {
     }
     let value: JSONValue = ["more": .bool(sealing.hasMoreUnreadable), "records": .array(list)]
     transaction.setValue(Self.sealUnreadableKey, value.text)
+    let locked = sealing.lockedZones.sorted().map { JSONValue.string($0.text) }
+    transaction.setValue(Self.sealLockedKey, locked.isEmpty ? nil : JSONValue.array(locked).text)
   }
 
   private static func unreadable(stored text: String) -> ([RecordKey: SealFault], hasMore: Bool) {

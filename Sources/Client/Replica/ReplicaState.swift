@@ -511,6 +511,14 @@ extension ReplicaState {
     let stamped = value.map { merging.stamped($0, of: type, over: held, in: key.zone, context) }
     let fields = stamped?.serialized()
     if let failure = failure(of: fields, type: type, for: key) { return .failure(failure) }
+    if sealing.isLocked(key.zone) {
+      return .failure(
+        .refused(
+          EditRefusal(
+            "the records of zone \(key.zone.text) are sealed, and this device does not have the "
+              + "account's keys: pair it again with a code of a device that has them, or restore "
+              + "them from the phrase")))
+    }
     if let fields, sealing.isSealed(key.zone), namesFiles(fields, type: type, at: key) {
       return .failure(
         .refused(EditRefusal("zone \(key.zone.text) is sealed, and files cannot be sealed yet")))

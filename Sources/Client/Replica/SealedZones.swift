@@ -12,6 +12,9 @@ import LockstepSealing
 /// - the versions that are sealed in the records decide which of two versions includes the
 ///   other, and not their tags and times: a version that the held one includes is a former version,
 ///   and the held one is saved again; versions that do not include each other are merged.
+///
+/// A zone is *locked* once the relay has had a sealed record of it, and this device has no keys:
+/// it takes nothing of the zone, and sends nothing, until it has the keys.
 struct SealedZones {
   /// This home as the author of versions; nil until it makes one.
   var writer: SealingWriter?
@@ -27,6 +30,7 @@ struct SealedZones {
   /// True if more of them were found than are listed. Until all are read anew, no local change to
   /// an unlisted record can replace one: the relay refuses it as a conflict.
   private(set) var hasMoreUnreadable = false
+  private(set) var lockedZones: Set<Name> = []
   private let relayNames = RelayNames()
 
   func seal(_ zone: Name) -> ZoneSeal? { held.flatMap { seals.seal(zone, $0) } }
@@ -38,12 +42,19 @@ struct SealedZones {
   /// True if the relay is known to have records that the device cannot read.
   var hasUnreadable: Bool {
     !unreadable.isEmpty || hasMoreUnreadable || !unreadableConflicts.isEmpty
+      || !lockedZones.isEmpty
   }
 
   mutating func adopt(_ keys: SealingKeys) {
     held = keys
     seals = ZoneSeals()
+    lockedZones = lockedZones.filter { keys.keys(of: $0) == nil }
   }
+
+  func isLocked(_ zone: Name) -> Bool { lockedZones.contains(zone) }
+
+  /// Returns true if it was not locked before.
+  mutating func lock(_ zone: Name) -> Bool { lockedZones.insert(zone).inserted }
 
   mutating func setUnreadable(_ faults: [RecordKey: SealFault], hasMore: Bool) {
     unreadable = faults
@@ -86,8 +97,9 @@ struct SealedZones {
     }
   }
 
-  /// True if the relay has a version of this record that the device cannot read.
+  /// True if the relay has a version of this record that the device cannot read, or may have one.
   func isUnreadable(_ key: RecordKey) -> Bool {
+    if isLocked(key.zone) { return true }
     guard hasUnreadable, let seal = seal(key.zone) else { return false }
     let relayKey = RecordKey(zone: key.zone, name: relayNames.name(of: key, seal))
     return unreadable[relayKey] != nil || unreadableConflicts[relayKey] != nil
