@@ -193,7 +193,7 @@ let package = Package(
     // Unit tests, and what they share.
     tests("JSON", ["JSON", "Model"]),
     tests("Model", ["JSON", "Model"], exclude: ["Vectors"]),
-    tests("Crypto", ["Crypto", "COpenSSL"]),
+    tests("Crypto", ["Model", "Crypto", "COpenSSL"]),
     tests("Sealing", ["JSON", "Model", "Crypto", "Sealing"], exclude: ["Vectors"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
     tests("WebPush", ["Model", "Crypto", "Runtime", "WebPush", "PushLaws"]),

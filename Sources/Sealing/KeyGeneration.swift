@@ -9,6 +9,10 @@ import LockstepModel
 ///       "id"                      8 bytes    identifies the generation; not secret
 ///       "check words"             12 bytes   for two people to compare
 ///       "zone" ‖ 00 ‖ ZONE        32 bytes   the zone's key, see `ZoneKeys`
+///       "ring"                    64 bytes   seals the record of all keys, see `KeyRing`
+///       "device key"              64 bytes   seals a device's public key, see `KeyHandover`
+///     HKDF-SHA-256(secret ‖ secret of the one with the greater id, salt "lockstep account", info)
+///       "merge"                   32 bytes   the generation that follows from both
 package struct KeyGeneration: Hashable, Sendable {
   /// Number of bytes of a secret: 256 random bits.
   package static let count = 32
@@ -31,6 +35,13 @@ package struct KeyGeneration: Hashable, Sendable {
   }
 
   func zoneKey(_ zone: Name) -> [UInt8] { LockstepSealing.zoneKey(of: secret, zone) }
+
+  /// Returns the generation that follows from both, which nobody has who lacks one of them.
+  fileprivate func merged(with other: KeyGeneration) -> KeyGeneration? {
+    let (first, second) = id < other.id ? (self, other) : (other, self)
+    return KeyGeneration(
+      secret: derived(first.secret + second.secret, Array("merge".utf8), KeyGeneration.count))
+  }
 }
 
 extension KeyGeneration: CustomStringConvertible, CustomReflectable {
@@ -56,6 +67,30 @@ package struct AccountKeys: Hashable, Sendable {
     else { return nil }
     self.nameSecret = nameSecret
     self.generations = generations
+  }
+
+  /// Returns these keys with one more generation, which seals from now on; nil if there are too
+  /// many, or it is among them.
+  package func adding(_ generation: KeyGeneration) -> AccountKeys? {
+    AccountKeys(nameSecret: nameSecret, generations: generations + [generation])
+  }
+
+  /// Returns the keys that a device has which gets the others. If two devices have made a
+  /// generation at the same time, each without another device, neither may seal: what follows from
+  /// both does, on all devices that have both. nil: they are of another account, or too many.
+  package func joined(with others: AccountKeys) -> AccountKeys? {
+    guard nameSecret == others.nameSecret else { return nil }
+    if others.generations.allSatisfy(generations.contains) { return self }
+    if generations.allSatisfy(others.generations.contains) { return others }
+    let added = others.generations.filter { !generations.contains($0) }
+    var all = generations + added
+    if let own = generations.last, let other = others.generations.last,
+      let merged = own.merged(with: other)
+    {
+      all.removeAll { $0 == merged }
+      all.append(merged)
+    }
+    return AccountKeys(nameSecret: nameSecret, generations: all)
   }
 
   /// Returns the keys of one zone. They reveal nothing about other zones.

@@ -34,7 +34,7 @@ package struct ReplicaJob: Sendable {
     case .apply(let arrivals): arrivals.reduce(0) { $0 + $1.recordCount } <= Self.shortRecords
     case .load, .join, .perform, .show, .nameDevices, .setSyncing, .seal, .answerRestore,
       .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .refuseBatch, .setAside,
-      .retryRefused, .forgetCursor, .bringBack, .chunks:
+      .retryRefused, .forgetCursor, .bringBack, .chunks, .makeDeviceKey:
       false
     }
   }
@@ -92,6 +92,9 @@ enum ReplicaTask: Sendable {
   /// Moves some of what the relay has lost into the outbox.
   case bringBack
   case chunks(ChunkTask)
+  /// Gives this home a key of its own and makes it known, if it has the account's keys. The secret
+  /// is used if it has none yet.
+  case makeDeviceKey([UInt8])
 }
 
 extension ReplicaTask {
@@ -101,7 +104,7 @@ extension ReplicaTask {
     case .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack: true
     case .load, .edit, .transact, .join, .decide, .perform, .show, .nameDevices, .setSyncing, .seal,
       .answerRestore, .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .freezeBatch,
-      .chunks:
+      .chunks, .makeDeviceKey:
       false
     }
   }

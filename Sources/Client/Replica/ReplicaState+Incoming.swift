@@ -57,6 +57,12 @@ extension ReplicaState {
       try apply(each, isSnapshot: isSnapshot, &applied)
       if isSnapshot, each.record != nil { transaction.markNamed(each.key, snapshot: snapshot) }
     }
+    if takeHandovers(arrived), sealing.hasUnreadable {
+      // What could not be read is read again, with the new keys.
+      _ = movePositionBack(to: nil)
+      applied.foundGap = true
+      return
+    }
     guard isSnapshot else { return moveCursor(to: page.token) }
     guard !page.more else {
       position = .snapshot(page.token)

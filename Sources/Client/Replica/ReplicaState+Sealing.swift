@@ -145,6 +145,7 @@ extension ReplicaState {
       let (faults, hasMore) = Self.unreadable(stored: text)
       sealing.setUnreadable(faults, hasMore: hasMore)
     }
+    try loadDeviceKey()
     guard let keys = try Self.keys(in: transaction.store) else { return }
     sealing.adopt(keys)
     sealing.writer = try transaction.store.value(Self.sealWriterKey).flatMap {

@@ -167,6 +167,9 @@ struct ReplicaState {
     case .forgetCursor(let through, let lostThrough, let generation):
       try forgetCursor(restoredThrough: through, lostThrough: lostThrough, in: generation)
       return .applied(Applied(position: position))
+    case .makeDeviceKey(let secret):
+      try makeDeviceKey(secret, job.clock)
+      return .done
     case .bringBack:
       try bringBack()
       endRestore()
@@ -637,7 +640,7 @@ extension ReplicaState {
   }
 
   /// Writes a local change: into the open entry, or into a new one.
-  private mutating func writeChange(
+  mutating func writeChange(
     _ key: RecordKey, type: Name, fields: [UInt8]?, stamp: Int64, isMadeByTime: Bool = false,
     _ clock: ClockReading
   ) throws(StorageError) -> Record {

@@ -1,3 +1,4 @@
+import LockstepCrypto
 import LockstepJSON
 import LockstepModel
 import LockstepSealing
@@ -31,6 +32,9 @@ struct SealedZones {
   /// an unlisted record can replace one: the relay refuses it as a conflict.
   private(set) var hasMoreUnreadable = false
   private(set) var lockedZones: Set<Name> = []
+  /// This device's own key, for new keys of the account; nil until it has one.
+  var deviceKey: X25519PrivateKey?
+  var members = KeyMembers()
   private let relayNames = RelayNames()
 
   func seal(_ zone: Name) -> ZoneSeal? { held.flatMap { seals.seal(zone, $0) } }

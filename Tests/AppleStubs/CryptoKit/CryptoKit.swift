@@ -52,6 +52,24 @@ public enum P256: Sendable {
   }
 }
 
+public enum Curve25519: Sendable {
+  public enum KeyAgreement: Sendable {
+    public struct PublicKey: Sendable {
+      init() {}
+      public init(rawRepresentation data: some ContiguousBytes) throws {}
+      public var rawRepresentation: Data { Data() }
+    }
+
+    public struct PrivateKey: Sendable {
+      public init(rawRepresentation data: some ContiguousBytes) throws {}
+      public var publicKey: PublicKey { PublicKey() }
+      public func sharedSecretFromKeyAgreement(with share: PublicKey) throws -> SharedSecret {
+        SharedSecret()
+      }
+    }
+  }
+}
+
 public enum AES: Sendable {
   public enum GCM: Sendable {
     public struct Nonce: ContiguousBytes, Sendable {

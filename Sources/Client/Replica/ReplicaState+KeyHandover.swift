@@ -1,0 +1,173 @@
+import LockstepCrypto
+import LockstepJSON
+import LockstepModel
+import LockstepSealing
+import LockstepStorage
+
+/// Devices of an account that give each other new keys (`KeyHandover`).
+extension ReplicaState {
+  static let sealDeviceKey = "seal.device"
+  static let sealMembersKey = "seal.members"
+
+  /// See `ReplicaTask.makeDeviceKey`.
+  mutating func makeDeviceKey(
+    _ secret: [UInt8], _ clock: ClockReading
+  ) throws(StorageError) {
+    guard identity != nil, scope == .everything, let generation = sealing.held?.current else {
+      return
+    }
+    guard let key = sealing.deviceKey ?? X25519PrivateKey(secret) else { return }
+    if sealing.deviceKey == nil {
+      sealing.deviceKey = key
+      transaction.setValue(Self.sealDeviceKey, HexText.text(of: key.bytes))
+    }
+    let name = KeyHandover.deviceRecord(of: device)
+    let record = RecordKey(zone: KeyRing.zone, name: name)
+    let fields = KeyHandover.fields(ofKey: key.publicKey, of: device, generation).serialized()
+    // A record that another generation has sealed is sealed anew by whoever has made the newer one.
+    guard try transaction.record(record)?.fields == nil else { return }
+    putMember(device, key.publicKey)
+    _ = try writeChange(
+      record, type: KeyHandover.deviceType, fields: fields, stamp: stamp(after: nil, clock), clock)
+  }
+
+  /// Takes what a page says about devices and keys. Returns true if the home has more keys now.
+  mutating func takeHandovers(_ arrived: [ArrivedRecord]) -> Bool {
+    guard sealing.held?.current != nil else { return false }
+    let records = arrived.compactMap(\.record).filter { $0.zone == KeyRing.zone && !$0.isDeleted }
+    guard !records.isEmpty else { return false }
+    for record in records { takePublicKey(record) }
+    var hasNew = false
+    for record in records where takeNext(record) { hasNew = true }
+    // A public key may be sealed with the generation that has just come.
+    if hasNew {
+      for record in records { takePublicKey(record) }
+    }
+    return hasNew
+  }
+
+  /// The first key that a device has published is its key. Only the generation that seals counts: a
+  /// device that was removed knows the others.
+  private mutating func takePublicKey(_ record: Record) {
+    guard case .device(let member) = KeyHandover.subject(of: record.name),
+      let generation = sealing.held?.current,
+      let key = KeyHandover.publicKey(in: record.value, of: member, generation)
+    else { return }
+    putMember(member, key)
+  }
+
+  private mutating func takeNext(_ record: Record) -> Bool {
+    guard KeyHandover.subject(of: record.name) == .next(device), let key = sealing.deviceKey,
+      let author = KeyHandover.author(of: record.value)
+    else { return false }
+    guard let publicKey = sealing.members.key(of: author),
+      let next = KeyHandover.next(
+        in: record.value, for: device, by: author, publicKey, key: key),
+      case .account(let held, let heldPlain)? = sealing.held,
+      case .account(let given, let plain) = next.keys, let joined = held.joined(with: given)
+    else { return false }
+    sealing.members.remove(next.without)
+    transaction.setValue(Self.sealMembersKey, sealing.members.storedText)
+    guard joined != held else { return false }
+    sealing.adopt(.account(joined, plainZones: heldPlain.intersection(plain)))
+    sealing.retryConflicts()
+    transaction.setValue(Self.sealKeysKey, sealing.held?.storedValue.text)
+    return true
+  }
+
+  private mutating func putMember(_ member: DeviceID, _ key: [UInt8]) {
+    guard sealing.members.put(member, key) else { return }
+    transaction.setValue(Self.sealMembersKey, sealing.members.storedText)
+  }
+
+  mutating func loadDeviceKey() throws(StorageError) {
+    sealing.deviceKey = try transaction.store.value(Self.sealDeviceKey)
+      .flatMap { HexText.bytes(of: $0) }.flatMap { X25519PrivateKey($0) }
+    sealing.members = KeyMembers(stored: try transaction.store.value(Self.sealMembersKey))
+  }
+}
+
+/// What a home knows of its account's devices, for a program that gives them new keys.
+extension Replica {
+  /// Returns the secret of the device's own key; nil if it has none yet.
+  package static func deviceKey(in store: Store) throws(StorageError) -> X25519PrivateKey? {
+    try store.value(ReplicaState.sealDeviceKey).flatMap { HexText.bytes(of: $0) }
+      .flatMap { X25519PrivateKey($0) }
+  }
+
+  package static func members(in store: Store) throws(StorageError) -> KeyMembers {
+    KeyMembers(stored: try store.value(ReplicaState.sealMembersKey))
+  }
+
+  /// Gives this home a key of its own, unless it has one, and makes it known to the account's other
+  /// devices with the next sync. Has no effect without the account's keys.
+  ///
+  /// - Parameters:
+  ///   - secret: Random bytes, as many as `X25519PrivateKey` has.
+  ///   - wall: Wall clock, milliseconds since the Unix epoch.
+  package mutating func makeDeviceKey(_ secret: [UInt8], wall: Int64) throws(StorageError) {
+    let clock = ClockReading(wall: wall, offset: 0, isTrusted: false, isMeasured: false)
+    let outcome = perform(ReplicaJob(task: .makeDeviceKey(secret), clock: clock))
+    if case .failure(let error) = outcome.result { throw error }
+  }
+}
+
+/// Devices that a home knows as holders of the account's keys, with their public keys.
+package struct KeyMembers: Sendable {
+  package struct Member: Hashable, Sendable {
+    package let device: DeviceID
+    /// Public key of X25519.
+    package let key: [UInt8]
+  }
+
+  /// In the order of their ids; at most `Limits.devicesPerAccount`.
+  package private(set) var members: [Member] = []
+  /// Devices that were removed, the newest last; at most `Limits.devicesPerAccount`.
+  private var removed: [DeviceID] = []
+
+  package func key(of device: DeviceID) -> [UInt8]? {
+    members.first { $0.device == device }?.key
+  }
+
+  /// Returns false if the device is known already, was removed, or there are too many.
+  mutating func put(_ device: DeviceID, _ key: [UInt8]) -> Bool {
+    guard self.key(of: device) == nil, !removed.contains(device),
+      members.count < Limits.devicesPerAccount
+    else { return false }
+    members.append(Member(device: device, key: key))
+    members.sort { $0.device < $1.device }
+    return true
+  }
+
+  mutating func remove(_ gone: [DeviceID]) {
+    members.removeAll { gone.contains($0.device) }
+    removed = Array(
+      (removed.filter { !gone.contains($0) } + gone).suffix(Limits.devicesPerAccount))
+  }
+
+  var storedText: String {
+    let list = members.map { member -> JSONValue in
+      ["id": .string(member.device.text), "key": .string(Base64.encodeURL(member.key))]
+    }
+    let value: JSONValue = [
+      "members": .array(list), "removed": .array(removed.map { .string($0.text) }),
+    ]
+    return value.text
+  }
+
+  /// A text in another form has no members: they are learnt anew from the records.
+  init(stored text: String?) {
+    let value = text.flatMap { JSONValue(ifJSON: Array($0.utf8)) }
+    for member in value?["members"]?.array ?? [] {
+      guard let id = member["id"]?.string.flatMap({ DeviceID(text: $0) }),
+        let key = member["key"]?.string.flatMap({ Base64.decodeURL($0) })
+      else { continue }
+      _ = put(id, key)
+    }
+    removed = (value?["removed"]?.array ?? []).compactMap { id in
+      id.string.flatMap { DeviceID(text: $0) }
+    }
+  }
+
+  init() {}
+}
