@@ -1,5 +1,6 @@
-// SHA-256 (FIPS 180-4), HMAC (RFC 2104) and HKDF (RFC 5869). Synchronous, as the transactions that
-// edit records are; and the functions of browsers are missing on pages loaded over plain http.
+// SHA-256 (FIPS 180-4), HMAC (RFC 2104), HKDF (RFC 5869) and PBKDF2 (RFC 8018). Synchronous, as
+// the transactions that edit records are; and the functions of browsers are missing on pages loaded
+// over plain http.
 
 const digestBytes = 32;
 const blockBytes = 64;
@@ -60,6 +61,30 @@ export function hkdf(secret, { salt, info, count }) {
     const number = 1 + start / digestBytes;
     block = expansion.code(Uint8Array.of(...block, ...info, number));
     result.set(block.subarray(0, count - start), start);
+  }
+  return result;
+}
+
+/**
+ * Returns `count` bytes that follow from a password (PBKDF2 with HMAC-SHA-256).
+ *
+ * @param {Uint8Array} password
+ * @param {{salt: Uint8Array, rounds: number, count: number}} parameters
+ */
+export function pbkdf2(password, { salt, rounds, count }) {
+  const hmac = new HMAC(password);
+  const result = new Uint8Array(count);
+  const first = new Uint8Array(salt.length + 4);
+  first.set(salt);
+  for (let start = 0; start < count; start += digestBytes) {
+    write(1 + start / digestBytes, first, salt.length);
+    let code = hmac.code(first);
+    const sum = code.slice();
+    for (let round = 1; round < rounds; round += 1) {
+      code = hmac.code(code);
+      for (let index = 0; index < digestBytes; index += 1) sum[index] ^= code[index];
+    }
+    result.set(sum.subarray(0, count - start), start);
   }
   return result;
 }

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import { createCipheriv, createHash, createHmac, hkdfSync } from "node:crypto";
+import {
+  createCipheriv, createHash, createHmac, hkdfSync, pbkdf2Sync, scryptSync,
+} from "node:crypto";
 import test from "node:test";
 import { AES256 } from "../../../Sources/WebClient/sealing/aes.js";
 import { base64url, base64urlBytes } from "../../../Sources/WebClient/sealing/base64url.js";
 import { hex, hexBytes } from "../../../Sources/WebClient/sealing/hex.js";
 import { proquintBits, proquints } from "../../../Sources/WebClient/sealing/proquints.js";
-import { hkdf, HMAC, sha256 } from "../../../Sources/WebClient/sealing/sha256.js";
+import { scrypt } from "../../../Sources/WebClient/sealing/scrypt.js";
+import { hkdf, HMAC, pbkdf2, sha256 } from "../../../Sources/WebClient/sealing/sha256.js";
 import { SeededRandom } from "../support/seededRandom.js";
 
 const utf8 = new TextEncoder();
@@ -63,6 +66,61 @@ test("HKDF of the cases of RFC 5869", () => {
       salt: new Uint8Array(0), info: new Uint8Array(0), count: 42,
     })),
     "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8");
+});
+
+test("PBKDF2 of the cases of RFC 7914", () => {
+  const cases = [
+    ["passwd", "salt", 1, "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc"
+      + "49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783"],
+    ["Password", "NaCl", 80_000, "4ddcd8f60b98be21830cee5ef22701f9641a4418d04c0414aeff08876b34ab56"
+      + "a1d425a1225833549adb841b51c9b3176a272bdebba1d078478f62b397f33c8d"],
+  ];
+  for (const [password, salt, rounds, expected] of cases) {
+    const parameters = { salt: utf8.encode(salt), rounds, count: 64 };
+    assert.equal(hex(pbkdf2(utf8.encode(password), parameters)), expected);
+  }
+});
+
+test("scrypt of the cases of RFC 7914", () => {
+  // The fourth case takes a gigabyte.
+  const cases = [
+    ["", "", 16, 1, 1, "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442"
+      + "fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906"],
+    ["password", "NaCl", 1_024, 8, 16,
+      "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162"
+      + "2eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"],
+    ["pleaseletmein", "SodiumChloride", 16_384, 8, 1,
+      "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2"
+      + "d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887"],
+  ];
+  for (const [password, salt, cost, blocks, lanes, expected] of cases) {
+    const parameters = { salt: utf8.encode(salt), cost, blocks, lanes, count: 64 };
+    assert.equal(hex(scrypt(utf8.encode(password), parameters)), expected);
+  }
+});
+
+test("scrypt and PBKDF2 of any parameters are those of another implementation", () => {
+  for (let turn = 0; turn < 60; turn += 1) {
+    const [password, salt] = [randomBytes(random.below(100)), randomBytes(random.below(100))];
+    const [rounds, count] = [1 + random.below(4), 1 + random.below(100)];
+    assert.equal(hex(pbkdf2(password, { salt, rounds, count })),
+      pbkdf2Sync(password, salt, rounds, count, "sha256").toString("hex"));
+    const [N, r, p] = [2 ** (1 + random.below(6)), 1 + random.below(9), 1 + random.below(3)];
+    assert.equal(hex(scrypt(password, { salt, cost: N, blocks: r, lanes: p, count })),
+      scryptSync(password, salt, count, { N, r, p }).toString("hex"));
+  }
+});
+
+test("scrypt reports what is done, and takes no other cost than a power of two", () => {
+  const parameters = { salt: utf8.encode("salt"), cost: 1_024, blocks: 1, lanes: 2, count: 8 };
+  const parts = [];
+  scrypt(utf8.encode("x"), parameters, (done) => parts.push(done));
+  assert.ok(parts.length > 50 && parts.length < 250, `${parts.length}`);
+  assert.deepEqual(parts, [...parts].sort((one, other) => one - other));
+  assert.equal(parts.at(-1), 1);
+  for (const cost of [0, 1, 3, 1_000, 2 ** 31, NaN]) {
+    assert.throws(() => scrypt(utf8.encode("x"), { ...parameters, cost }), RangeError);
+  }
 });
 
 test("AES-256 of the example of FIPS 197", () => {
