@@ -1,3 +1,5 @@
+import { JSONFault, parse } from "../json/jsonParser.js";
+import { isObject } from "../json/jsonValue.js";
 import { isName } from "../model/name.js";
 import { hex, hexBytes, is64Bits } from "./hex.js";
 import { RecordVersion } from "./recordVersion.js";
@@ -127,11 +129,24 @@ function nameOf(bytes) {
   return name !== null && isName(name) ? name : null;
 }
 
-/** Returns the text; null if the bytes are not UTF-8. @param {Uint8Array} bytes */
-export function textOf(bytes) {
+/** Returns the text; null if the bytes are not UTF-8. */
+function textOf(bytes) {
   try {
     return decoder.decode(bytes);
   } catch {
     return null;
+  }
+}
+
+/** Returns the object; null if the bytes are not the JSON of one. @param {Uint8Array} bytes */
+export function objectOf(bytes) {
+  const text = textOf(bytes);
+  if (text === null) return null;
+  try {
+    const value = parse(text);
+    return isObject(value) ? value : null;
+  } catch (error) {
+    if (error instanceof JSONFault) return null;
+    throw error;
   }
 }

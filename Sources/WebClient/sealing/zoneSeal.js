@@ -1,11 +1,10 @@
 import { isObject, serialize } from "../json/jsonValue.js";
-import { JSONFault, parse } from "../json/jsonParser.js";
 import { byteCount } from "../json/utf8.js";
 import { areChunks } from "../model/fileReference.js";
 import { derived } from "./accountKeys.js";
 import { base64url, base64urlBytes, base64urlLength } from "./base64url.js";
 import { hex, hexBytes, is64Bits } from "./hex.js";
-import { contentLength, decodeContent, encodeContent, textOf } from "./recordContent.js";
+import { contentLength, decodeContent, encodeContent, objectOf } from "./recordContent.js";
 import { RecordVersion } from "./recordVersion.js";
 import { HMAC, sha256 } from "./sha256.js";
 import { SIV } from "./siv.js";
@@ -162,8 +161,8 @@ export class ZoneSeal {
     const content = decodeContent(plaintext);
     if (!content || this.name(content.name) !== record.name) return failed("malformed");
     if (record.type !== sealedType && record.type !== content.type) return failed("malformed");
-    const fields = content.fields && fieldsOf(content.fields);
-    if (fields === undefined) return failed("malformed");
+    const fields = content.fields && objectOf(content.fields);
+    if (content.fields && !fields) return failed("malformed");
     const { includes, ...rest } = record;
     const { name, type, author: device, version } = content;
     return { record: { ...rest, name, type, device, fields, deleted: fields === null, version } };
@@ -233,17 +232,4 @@ function isSealed(fields) {
     && ["key", "sealed"].every((name) =>
       Object.hasOwn(fields, name) && typeof fields[name] === "string")
     && is64Bits(fields.key);
-}
-
-/** Returns the object of the fields; undefined if the bytes are not the JSON of one. */
-function fieldsOf(bytes) {
-  const text = textOf(bytes);
-  if (text === null) return undefined;
-  try {
-    const value = parse(text);
-    return isObject(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof JSONFault) return undefined;
-    throw error;
-  }
 }

@@ -2,6 +2,7 @@
 Seals.jsonl. scripts/sealing-check compares Lockstep with both."""
 
 import base64
+import functools
 import hashlib
 import json
 import re
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
 NAME_BYTES = 255
 NUMBER_MOST, ENTRIES_MOST = 2 ** 53 - 1, 64
+GENERATIONS_MOST, WRAPPED_MOST = 64, 8_192
 
 
 class Fault(Exception):
@@ -170,11 +172,93 @@ def json_object(data):
     return value if isinstance(value, dict) else None
 
 
-def wrapped_key(letters, salt, name_secret, secret, record_name):
-    """The keys for a new device, under the letters of a code's second half."""
-    sealing_key = Scrypt(salt=salt, length=64, n=65_536, r=8, p=1).derive(letters.encode())
-    data = b"lockstep account key " + record_name.encode()
-    return AESSIV(sealing_key).encrypt(name_secret + secret, [data])
+WRAP_LABEL = b"lockstep wrapped keys"
+
+
+@functools.cache
+def wrapping_key(letters, salt):
+    return Scrypt(salt=WRAP_LABEL + b"\0" + salt, length=64, n=65_536, r=8, p=1).derive(
+        letters.encode())
+
+
+def wrapped_plaintext(letters, salt, plaintext):
+    sealed = AESSIV(wrapping_key(letters, salt)).encrypt(plaintext, [WRAP_LABEL + b"\1"])
+    return encoded(b"\1" + salt + sealed)
+
+
+def wrapped(letters, salt, account, keys):
+    """The keys that a pairing code carries, under the letters of its second half; `keys` in their
+    stored form."""
+    return wrapped_plaintext(letters, salt, canonical({"account": account, "keys": keys}))
+
+
+def unwrapped(letters, account, text):
+    """The stored form of the keys."""
+    data = decoded(text) if len(text) <= WRAPPED_MOST else None
+    if data is None or len(data) <= 33 or data[0] != 1:
+        raise Fault("form")
+    try:
+        plaintext = AESSIV(wrapping_key(letters, data[1:17])).decrypt(
+            data[17:], [WRAP_LABEL + b"\1"])
+    except InvalidTag:
+        raise Fault("secret") from None
+    value = json_object(plaintext)
+    if value is None or not isinstance(value.get("account"), str):
+        raise Fault("malformed")
+    if value["account"] != account:
+        raise Fault("account")
+    keys = value.get("keys")
+    if not (are_zone_keys(keys) if isinstance(keys, list) else are_account_keys(keys)):
+        raise Fault("malformed")
+    if isinstance(keys, list):
+        return keys
+    return {name: keys[name] for name in ("names", "generations", "plain")}
+
+
+def is_key(text):
+    data = decoded(text) if isinstance(text, str) else None
+    return data is not None and len(data) == 32
+
+
+def are_distinct(values, most):
+    return 1 <= len(values) <= most and len(set(values)) == len(values)
+
+
+def are_account_keys(value):
+    return (isinstance(value, dict) and is_key(value.get("names"))
+            and isinstance(value.get("generations"), list)
+            and all(map(is_key, value["generations"]))
+            and are_distinct(value["generations"], GENERATIONS_MOST)
+            and isinstance(value.get("plain"), list)
+            and all(isinstance(zone, str) and is_name(zone.encode()) for zone in value["plain"]))
+
+
+def are_zone_keys(values):
+    def is_zone(value):
+        return (isinstance(value, dict) and is_key(value.get("names"))
+                and isinstance(value.get("zone"), str) and is_name(value["zone"].encode())
+                and isinstance(value.get("generations"), list)
+                and all(isinstance(it, dict) and isinstance(it.get("id"), str)
+                        and is_key(it.get("key")) for it in value["generations"])
+                and are_distinct([it["id"] for it in value["generations"]], GENERATIONS_MOST))
+
+    return all(map(is_zone, values)) and are_distinct([it["zone"] for it in values], len(values))
+
+
+def account_keys(name_secret, secrets, plain):
+    """The stored form of an account's keys."""
+    return {"names": encoded(name_secret), "generations": [encoded(it) for it in secrets],
+            "plain": sorted(plain)}
+
+
+def zone_keys(zone):
+    """The stored form of the keys of a `Zone`."""
+    return {"zone": zone.zone, "names": encoded(zone.name_zone_key), "generations": [
+        {"id": key_id, "key": encoded(key)} for key_id, key in zone.zone_keys.items()]}
+
+
+def canonical(value):
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
 class Zone:
@@ -328,14 +412,87 @@ def phrase_cases():
         yield "phrase", note, {"phrase": text}, expect
 
 
+LETTERS, ACCOUNT = "C4VH1EZB83NW", "5f3a9c0d1e2b4a68"
+
+
+def some_keys():
+    """Keys of an account, and of two zones."""
+    secrets = [secret_number(0), secret_number(1)]
+    names = secret_number(100)
+    return (account_keys(names, secrets, ["Vault"]),
+            [zone_keys(Zone(zone, names, *secrets)) for zone in ("Gr\u00fc\u00dfe", "Todos")])
+
+
 def wrap_cases():
-    for number, letters in enumerate(["C4VH1EZB83NW", "000000000000"]):
-        name_secret, secret = secret_number(100 + number), secret_number(number)
-        salt, record_name = hash_number(number)[:16], f"code/{hash_number(9).hex()[:32]}"
-        wrapped = wrapped_key(letters, salt, name_secret, secret, record_name)
+    for number, keys in enumerate([*some_keys(), account_keys(bytes(32), [b"\xff" * 32], [])]):
+        letters = "000000000000" if number == 2 else LETTERS
+        salt = hash_number(number)[:16]
         yield "wrap", None, {
-            "letters": letters, "salt": salt.hex(), "nameSecret": name_secret.hex(),
-            "secret": secret.hex(), "recordName": record_name}, {"wrapped": wrapped.hex()}
+            "letters": letters, "salt": salt.hex(), "account": ACCOUNT, "keys": keys}, {
+            "wrapped": wrapped(letters, salt, ACCOUNT, keys)}
+
+
+def unwrap_cases():
+    for note, text, letters, account in unwrap_texts():
+        try:
+            expect = {"keys": unwrapped(letters, account, text)}
+        except Fault as fault:
+            expect = {"fault": fault.args[0]}
+        yield "unwrap", note, {"letters": letters, "account": account, "wrapped": text}, expect
+
+
+def unwrap_texts():
+    """Notes, texts, letters and accounts."""
+    salt, (keys, zones) = hash_number(0)[:16], some_keys()
+    right = wrapped(LETTERS, salt, ACCOUNT, keys)
+    data = decoded(right)
+    yield None, right, LETTERS, ACCOUNT
+    yield "keys of zones", wrapped(LETTERS, salt, ACCOUNT, zones), LETTERS, ACCOUNT
+    yield "another second half", right, "C4VH1EZB83NX", ACCOUNT
+    yield "another account", right, LETTERS, "5f3a9c0d1e2b4a69"
+    for place in 1, 17, len(data) - 1:
+        changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1:]
+        yield f"byte {place} is changed", encoded(changed), LETTERS, ACCOUNT
+    yield "a byte is missing", encoded(data[:-1]), LETTERS, ACCOUNT
+    for note, text in [
+            ("empty", ""), ("another form", encoded(b"\2" + data[1:])), ("padding", right + "="),
+            ("nothing is sealed", encoded(data[:33])), ("a sign of other Base64", "+" + right[1:]),
+            ("too long", encoded(data + bytes(6_200)))]:
+        yield note, text, LETTERS, ACCOUNT
+    for note, plaintext in unwrap_plaintexts(keys, zones):
+        yield note, wrapped_plaintext(LETTERS, salt, plaintext), LETTERS, ACCOUNT
+
+
+def unwrap_plaintexts(keys, zones):
+    """Plaintexts that are wrapped by the rules, of which some break those of the keys."""
+    yield "spaces, another order and further members", json.dumps(
+        {"keys": {**keys, "more": 1}, "more": [], "account": ACCOUNT}, indent=1).encode()
+    yield "no JSON", b"{"
+    yield "no object", b"[]"
+    yield "no account", canonical({"keys": keys})
+    yield "an account that is a number", canonical({"account": 1, "keys": keys})
+    yield "no keys", canonical({"account": ACCOUNT})
+    short, other = encoded(bytes(31)), encoded(bytes(32))
+    todos = zones[1]
+    first = todos["generations"][0]
+    for note, value in [
+            ("null", None), ("a text", "keys"), ("no zone", []),
+            ("a name secret of 31 bytes", {**keys, "names": short}),
+            ("no generation", {**keys, "generations": []}),
+            ("a generation of 31 bytes", {**keys, "generations": [other, short]}),
+            ("a generation twice", {**keys, "generations": [other, other]}),
+            ("too many generations", {**keys, "generations": [
+                encoded(secret_number(number)) for number in range(GENERATIONS_MOST + 1)]}),
+            ("no list of plain zones", {"names": other, "generations": [other]}),
+            ("a plain zone without a name", {**keys, "plain": [""]}),
+            ("a zone twice", [todos, todos]), ("a zone without a name", [{**todos, "zone": ""}]),
+            ("a zone's name key of 31 bytes", [{**todos, "names": short}]),
+            ("a zone without generations", [{**todos, "generations": []}]),
+            ("a zone's generation twice", [{**todos, "generations": [first, first]}]),
+            ("a zone's generation without an id", [{**todos, "generations": [{"key": other}]}]),
+            ("a zone's key of 31 bytes", [
+                {**todos, "generations": [{**first, "key": short}]}])]:
+        yield note, canonical({"account": ACCOUNT, "keys": value})
 
 
 def name_cases():
@@ -672,8 +829,8 @@ def fault_cases():
 
 def lines():
     """The lines of Seals.jsonl."""
-    for cases in (key_cases, phrase_cases, wrap_cases, name_cases, record_cases, chunk_cases,
-                  fault_cases):
+    for cases in (key_cases, phrase_cases, wrap_cases, unwrap_cases, name_cases, record_cases,
+                  chunk_cases, fault_cases):
         for kind, note, case, expect in cases():
             line = {"kind": kind, **({"note": note} if note else {}), "case": case,
                     "expect": expect}
