@@ -41,11 +41,11 @@ export const limits = Object.freeze({
   givenIds: 8,
   /** Lost versions that a record names as included. */
   includes: 8,
-  /** Generations of an account's key that a device has: one for each revocation of a device. */
-  keyGenerations: 64,
   /** Records of sealed zones that are listed as unreadable; of further ones only their presence is
    * known. */
   unreadableRecords: 1_000,
+  /** Zones whose derived keys a device keeps in memory. */
+  zoneSealsKept: 1_000,
   /** Names at the relay, of records of sealed zones, that a device keeps in memory. */
   relayNamesKept: 100_000,
   /** Ranges of lost tags that a device remembers. */

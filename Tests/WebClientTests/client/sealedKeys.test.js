@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Replica } from "../../../Sources/WebClient/client/replica/replica.js";
 import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { AccountKeys, KeyGeneration } from "../../../Sources/WebClient/sealing/accountKeys.js";
+import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
 import { desk as app, note } from "./support/deskApp.js";
 import { KeylessRelay, openedBy, SealingDevice, sealKeys } from "./support/keylessRelay.js";
 import { pair, send, write } from "./support/sealedStage.js";
@@ -79,4 +81,105 @@ test("a device without an account has no keys", () => {
   desk.disk.values.delete("identity");
   desk.start();
   assert.equal(desk.seal(sealKeys(1)), "refused");
+});
+
+/** Keys of an account, of these generations. */
+const accountKeys = (names, numbers, plain = ["Vault"]) => {
+  const bytes = (number) => new Uint8Array(32).fill(number);
+  const generations = numbers.map((number) => new KeyGeneration(bytes(number)));
+  return SealingKeys.ofAccount(new AccountKeys(bytes(names), generations), plain).storedValue;
+};
+
+test("an account's keys seal every zone but the plain ones, also after a reload", () => {
+  const relay = new KeylessRelay();
+  const desk = new SealingDevice(1);
+  assert.equal(desk.sealStored(accountKeys(9, [1], ["Open"])), true);
+  desk.page([], null, 1);
+  desk.reopen();
+  for (const zone of ["Desk", "Open", "Later"]) desk.edit({ ...note("diary", zone), zone });
+  send(relay, desk);
+  const at = (zone) => relay.records.find((record) => record.zone === zone);
+  assert.deepEqual(at("Open").fields, { text: "Open" });
+  assert.equal(openedBy(at("Desk")).fields.text, "Desk");
+  assert.deepEqual(Object.keys(at("Later").fields).sort(), ["key", "sealed"]);
+  const keys = SealingKeys.ofStored(desk.disk.values.get("seal.keys"));
+  const opened = openedBy({ ...at("Later"), tag: 3 }, keys.zoneKeys("Later"));
+  assert.equal(opened.fields.text, "Later");
+});
+
+test("an account's keys are extended, and never replaced by fewer", () => {
+  const desk = new SealingDevice(1);
+  assert.equal(desk.sealStored(accountKeys(9, [1])), true);
+  assert.equal(desk.sealStored(accountKeys(9, [1])), false);
+  for (const keys of [accountKeys(9, [2]), accountKeys(8, [1]), null, {},
+    accountKeys(9, [1], ["Vault", "Desk"])]) {
+    assert.equal(desk.sealStored(keys), "refused");
+  }
+  assert.equal(desk.seal(sealKeys(1)), "refused");
+  assert.equal(desk.sealStored(accountKeys(9, [1, 2])), true);
+  desk.edit(note("diary", "x"));
+  const relay = new KeylessRelay();
+  send(relay, desk);
+  assert.equal(openedBy(relay.records[0]), undefined);
+  assert.equal(openedBy(relay.records[0], sealKeys(2)).fields.text, "x");
+});
+
+/** Returns a device that has edited, and belongs to no account. */
+function unjoined() {
+  const device = new SealingDevice(1);
+  device.disk.values.clear();
+  device.start();
+  device.edit(note("diary", "before the join"));
+  return device;
+}
+
+const identity = { accountID: "account", deviceID: "0000000000000001", token: "token" };
+
+test("account and keys are stored at once, and the first batch is sealed", () => {
+  const device = unjoined();
+  const written = [];
+  const offer = { id: "first", records: 400, bytes: 2 << 20, blockedZones: [],
+    randomBytes: (count) => device.random.bytes(count) };
+  const { batch, error } = device.step(
+    { task: "join", identity, keys: accountKeys(9, [1]), offer }, (writes) => {
+      written.push(...writes.map(({ key }) => key));
+      device.write(writes);
+    });
+  assert.equal(error, null);
+  assert.ok(written.includes("identity") && written.includes("seal.keys"));
+  const relay = new KeylessRelay();
+  relay.save(batch, device.id);
+  assert.equal(openedBy(relay.records[0]).fields.text, "before the join");
+  assert.ok(!serialize(relay.records).includes("before"));
+});
+
+test("keys that are no keys leave the device without an account", () => {
+  for (const keys of [null, {}, [], "keys"]) {
+    const device = unjoined();
+    const { error, writes } = device.step({ task: "join", identity, keys });
+    assert.equal(error.code, "refused");
+    assert.deepEqual(writes, []);
+    assert.equal(device.replica.identity, null);
+    assert.equal(device.nextBatch(), null);
+  }
+});
+
+test("a device with plain records does not join its account again with keys", () => {
+  const device = new SealingDevice(1);
+  device.edit(note("diary", "plain"));
+  const relay = new KeylessRelay();
+  send(relay, device);
+  const { error, writes } = device.step(
+    { task: "join", identity: { ...identity, token: "other" }, keys: accountKeys(9, [1]) });
+  assert.deepEqual([error.code, writes], ["refused", []]);
+});
+
+test("a device that joins again keeps its keys if none come with the code", () => {
+  const device = new SealingDevice(1);
+  device.sealStored(accountKeys(9, [1]));
+  device.step({ task: "join", identity });
+  device.edit(note("diary", "x"));
+  const relay = new KeylessRelay();
+  send(relay, device);
+  assert.equal(openedBy(relay.records[0]).fields.text, "x");
 });

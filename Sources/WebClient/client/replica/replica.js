@@ -16,7 +16,7 @@ import { heldBackTest } from "./outbox.js";
 import { freezeBatch } from "./outgoing.js";
 import { bringBack, endRestore, forgetCursor } from "./restore.js";
 import { SealedZones, storedSeals } from "./sealedZones.js";
-import { adoptSeals, retryUnreadable } from "./sealing.js";
+import { adoptSeals, checkedSeals, retryUnreadable, writeSeals } from "./sealing.js";
 import { followSteps } from "./stamps.js";
 
 /**
@@ -109,7 +109,7 @@ export class Replica {
       case "change": return this.#ordered(job, () => changeRecords(this, job.make, clock));
       case "decide":
         return this.#ordered(job, () => frozen(shown(decide(this, job.decision, clock))));
-      case "join": return this.#join(job.identity);
+      case "join": return this.#join(job.identity, job.keys);
       case "nameDevices": return this.transaction.setValue("devices", job.devices) ?? null;
       case "seal": return adoptSeals(this, job.keys);
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
@@ -156,18 +156,22 @@ export class Replica {
     return result;
   }
 
-  /** Stores the account. A device's data belongs to one account and is never given to another; what
-   * was edited before the first join goes to its account. */
-  #join(identity) {
+  /** Stores the account, and the keys that came with its code (`SealingKeys.storedValue`) in the
+   * same transaction: without them the device would send records as they are. A device's data
+   * belongs to one account and is never given to another; what was edited before the first join
+   * goes to its account. */
+  #join(identity, keys) {
     const { identity: known, device } = this;
     if (known && known.accountID !== identity.accountID) {
       const words = "this device holds another account's data; sign out first";
       throw new EditError("otherAccount", words);
     }
+    const seals = keys === undefined ? null : checkedSeals(this, keys);
     this.transaction.setValue("identity", identity);
     this.merging = new Merging(this.apps, this.device);
     if (!known) adoptEdits(this, device);
     else this.#adoptScope(known.scope);
+    if (seals) writeSeals(this, seals);
     return identity;
   }
 

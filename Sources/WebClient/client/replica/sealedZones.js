@@ -1,16 +1,13 @@
-import { equal, isObject } from "../../json/jsonValue.js";
-import { isName } from "../../model/name.js";
-import { base64url, base64urlBytes } from "../../sealing/base64url.js";
+import { equal } from "../../json/jsonValue.js";
 import { is64Bits } from "../../sealing/hex.js";
 import { RecordVersion } from "../../sealing/recordVersion.js";
+import { SealingKeys } from "../../sealing/sealingKeys.js";
 import { vectorEntriesMax, VersionVector } from "../../sealing/versionVector.js";
 import { ZoneSeal } from "../../sealing/zoneSeal.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { keyOf } from "../record.js";
 import { StoreError } from "../store/memoryStore.js";
-
-const keyBytes = 32;
 
 /** Names of the stored values. */
 export const storedSeals = {
@@ -41,9 +38,10 @@ export class SealedZones {
   /** This replica as the writer of versions; null until it makes one. See `writer.js`.
    * @type {import("./writer.js").Writer | null} */
   writer = null;
-  /** Stored forms of the keys, by zone. A zone that was sealed once is never taken for a plain
-   * one. */
-  #keys = new Map();
+  /** null if no zone is sealed. A zone that was sealed once is never taken for a plain one.
+   * @type {SealingKeys | null} */
+  #held = null;
+  /** By zone, null for one that is not sealed; each made once. */
   #seals = new Map();
   /** Records at the relay that this device cannot read, by their keys there, with the fault: those
    * that came with the changes, and those that the relay has reported as conflicts with a change.
@@ -57,59 +55,55 @@ export class SealedZones {
   #relayNames = new Map();
 
   /**
-   * @param {{keys?: any, unreadable?: any, writer?: any}} stored `storedKeys`, undefined if no zone
-   *   is sealed; `storedUnreadable`; and `writer`, which is made anew if it is not readable
+   * @param {{keys?: any, unreadable?: any, writer?: any}} stored `SealingKeys.storedValue`,
+   *   undefined if no zone is sealed; `storedUnreadable`; and `writer`, which is made anew if it is
+   *   not readable
    * @throws {StoreError} if the keys are not readable: without them, the device would send the
    *   records of a sealed zone as they are
    */
   constructor({ keys, unreadable, writer }) {
     if (keys === undefined) return;
-    const list = Array.isArray(keys) ? keys.map(keysOf) : [];
-    const zones = new Set(list.map((it) => it?.zone));
-    if (list.length === 0 || list.includes(null) || zones.size < list.length) {
+    const held = SealingKeys.ofStored(keys);
+    if (!held) {
       throw new StoreError("failed", "the keys of this device's sealed zones are not readable; "
         + "sign out here, and pair the device again");
     }
-    for (const it of list) this.adopt(it);
+    this.adopt(held);
     this.#restoreUnreadable(unreadable);
     if (isWriter(writer)) this.writer = writer;
   }
 
-  get isEmpty() { return this.#seals.size === 0; }
+  get isEmpty() { return this.#held === null; }
 
-  /** Returns the seal of a zone; undefined if the zone is not sealed. @returns {ZoneSeal} */
-  seal(zone) { return this.#seals.get(zone); }
+  /** Keys of the sealed zones; null if none is sealed. */
+  get held() { return this.#held; }
 
-  isSealed(zone) { return this.#seals.has(zone); }
-
-  // keys
-
-  /** True if these are the keys that the zone has. */
-  has(keys) { return equal(storedForm(keys), this.#keys.get(keys.zone)); }
-
-  /** True if these keys open all that those of the zone open. */
-  isExtension(keys) {
-    const held = this.#keys.get(keys.zone);
-    const { names, generations } = storedForm(keys);
-    return names === held.names
-      && held.generations.every((one) => generations.some((other) => equal(one, other)));
-  }
-
+  /** @param {SealingKeys} keys */
   adopt(keys) {
-    this.#keys.set(keys.zone, storedForm(keys));
-    this.#seals.set(keys.zone, new ZoneSeal(keys));
+    this.#held = keys;
+    this.#seals.clear();
   }
 
-  /** Returns the seal that the zone of the keys would have. */
-  sealOf(keys) { return new ZoneSeal(keys); }
+  /** Returns the seal of a zone; null if the zone is not sealed. @returns {ZoneSeal | null} */
+  seal(zone) {
+    if (!this.#held) return null;
+    let seal = this.#seals.get(zone);
+    if (seal === undefined) {
+      const keys = this.#held.zoneKeys(zone);
+      seal = keys ? new ZoneSeal(keys) : null;
+      if (this.#seals.size >= limits.zoneSealsKept) this.#seals.clear();
+      this.#seals.set(zone, seal);
+    }
+    return seal;
+  }
 
-  get storedKeys() { return [...this.#keys.values()]; }
+  isSealed(zone) { return this.seal(zone) !== null; }
 
   // records
 
   /** Returns the record's key at the relay. */
   relayKey({ zone, name }) {
-    const seal = this.#seals.get(zone);
+    const seal = this.seal(zone);
     if (!seal) return keyOf({ zone, name });
     const key = keyOf({ zone, name });
     let relayKey = this.#relayNames.get(key);
@@ -123,7 +117,7 @@ export class SealedZones {
 
   /** Returns the bytes of the fields that the relay would store, at most. */
   relaySize({ zone, name, type, fields }) {
-    const seal = this.#seals.get(zone);
+    const seal = this.seal(zone);
     return seal ? seal.sealedLength({ name, type, fields, version: fullVersion }) : sizeOf(fields);
   }
 
@@ -213,34 +207,4 @@ const faultOf = ({ kind, keyId }) => ({ kind, keyId: keyId ?? null });
 function placeOf(key) {
   const at = key.indexOf("\n");
   return { zone: key.slice(0, at), name: key.slice(at + 1) };
-}
-
-/** Returns the form in which the keys are stored. */
-function storedForm({ zone, nameKey, generations }) {
-  return {
-    zone, names: base64url(nameKey),
-    generations: generations.map(({ id, key }) => ({ id, key: base64url(key) })),
-  };
-}
-
-/** Returns the keys; null if the value is not their stored form. */
-function keysOf(value) {
-  if (!isObject(value) || !isName(value.zone) || !Array.isArray(value.generations)) return null;
-  const nameKey = keyIn(value.names);
-  const generations = value.generations.map((it) => ({ id: it?.id, key: keyIn(it?.key) }));
-  const areValid = nameKey !== null && areGenerations(generations)
-    && generations.every(({ key }) => key !== null);
-  return areValid ? { zone: value.zone, nameKey, generations } : null;
-}
-
-/** True for the number of generations that a device keeps, each with an id of its own. */
-export function areGenerations(generations) {
-  const ids = generations.map(({ id }) => id);
-  return ids.length > 0 && ids.length <= limits.keyGenerations && new Set(ids).size === ids.length
-    && ids.every((id) => typeof id === "string");
-}
-
-function keyIn(text) {
-  const bytes = typeof text === "string" ? base64urlBytes(text) : null;
-  return bytes?.length === keyBytes ? bytes : null;
 }

@@ -1,56 +1,75 @@
 import { chunksIn } from "../../model/fileReference.js";
-import { SealFault } from "../../sealing/zoneSeal.js";
+import { SealingKeys } from "../../sealing/sealingKeys.js";
+import { SealFault, ZoneSeal } from "../../sealing/zoneSeal.js";
 import { keyOf, standsForLost } from "../record.js";
 import { EditError } from "./editing.js";
 import { readAgain } from "./restore.js";
-import { areGenerations, storedSeals } from "./sealedZones.js";
+import { storedSeals } from "./sealedZones.js";
 import { noteOwnVersions } from "./writer.js";
 
 // The boundary of sealed zones: keys, and records of the relay (`SealedZones`).
 
 /**
- * Adopts keys of zones, which are sealed from now on. Returns false if the device has had them.
+ * Adopts keys, of zones that are sealed from now on. Returns false if the device has had them.
  *
- * @param {import("../../sealing/accountKeys.js").ZoneKeys[]} list
+ * @param {any} stored `SealingKeys.storedValue`
  */
-export function adoptSeals(state, list) {
+export function adoptSeals(state, stored) {
   if (!state.identity) throw refused("the device has no account yet; join one first");
-  if (new Set(list.map(({ zone }) => zone)).size < list.length) {
-    throw refused("the keys of a zone are given twice; give them once");
+  return writeSeals(state, checkedSeals(state, stored));
+}
+
+/**
+ * Returns the keys that the device has with these. Writes nothing.
+ *
+ * @param {any} stored `SealingKeys.storedValue`
+ * @throws {EditError} if they cannot be adopted
+ */
+export function checkedSeals(state, stored) {
+  const keys = SealingKeys.ofStored(stored);
+  if (!keys) throw refused("the keys are not those of a device; pair it again");
+  const { held } = state.sealing;
+  const adopted = held?.replacedBy(keys) ?? keys;
+  if (held && !adopted.includes(held)) {
+    throw refused("this device has sealed records, and their key is not among the new ones; "
+      + "sign out here first");
   }
-  for (const keys of list) checkAdoption(state, keys);
+  for (const zone of newlySealed(state, adopted)) checkZone(state, adopted.zoneKeys(zone));
+  return adopted;
+}
+
+/** Writes what `checkedSeals` has returned. Returns false if the device has had these keys. */
+export function writeSeals(state, adopted) {
   const { sealing, transaction } = state;
-  const added = list.filter((keys) => !sealing.has(keys));
-  if (added.length === 0) return false;
-  for (const keys of added) {
-    if (!sealing.isSealed(keys.zone)) removeSealed(state, keys.zone);
-    sealing.adopt(keys);
-  }
+  if (sealing.held?.isSame(adopted)) return false;
+  for (const zone of newlySealed(state, adopted)) removeSealed(state, zone);
+  sealing.adopt(adopted);
   sealing.retryConflicts();
-  transaction.setValue(storedSeals.keys, sealing.storedKeys);
+  transaction.setValue(storedSeals.keys, adopted.storedValue);
   readAgain(state);
   return true;
 }
 
 const refused = (words) => new EditError("refused", words);
 
-function checkAdoption({ sealing, transaction }, keys) {
+/** Returns the zones with records or changes that the new keys seal, and the held ones do not. */
+function newlySealed({ sealing, transaction }, keys) {
+  return [...transaction.zones].filter((zone) => keys.zoneKeys(zone) && !sealing.isSealed(zone));
+}
+
+/** Checks that nothing of the zone has left the device unsealed. */
+function checkZone({ transaction }, keys) {
   const { zone } = keys;
-  if (!areGenerations(keys.generations)) {
-    throw refused(`the keys of zone ${zone} are not those of a device; pair it again`);
-  }
-  if (sealing.isSealed(zone)) {
-    if (sealing.isExtension(keys)) return;
-    throw refused(`zone ${zone} is sealed with a key that is not among the new ones`);
-  }
   const entries = transaction.outbox.entries().filter((entry) => entry.zone === zone);
   const haveLeft = entries.some(({ state, firstSent, base }) =>
     state.kind === "sent" || state.kind === "parked" || typeof firstSent === "number"
       || (base && (base.tag > 0 || standsForLost(base))));
-  const seal = sealing.sealOf(keys);
+  const seal = new ZoneSeal(keys);
   const areSealed = transaction.allRecords(zone).every((record) =>
     transaction.outbox.open(keyOf(record)) || seal.open(record).record);
-  if (haveLeft || !areSealed) throw refused(`zone ${zone} has records that are not sealed`);
+  if (haveLeft || !areSealed) {
+    throw refused(`zone ${zone} has records here that are not sealed; sign out here first`);
+  }
   if (entries.some(({ chunks = [], fields }) => chunks.length + chunksIn(fields).length > 0)) {
     throw refused(`zone ${zone} has files, which cannot be sealed yet`);
   }

@@ -55,6 +55,12 @@ export class WriteTransaction {
       .filter((record) => record.zone === zone);
   }
 
+  /** Zones of which the device has records, deleted ones included, or changes. */
+  get zones() {
+    const records = [...this.#rows.values()].map(({ record }) => record);
+    return new Set([...records, ...this.outbox.entries()].map(({ zone }) => zone));
+  }
+
   /** Stores a record, which is then not lost. `snapshot`: number of the snapshot that names it.
    * `replaced`: versions on which the record was made. `version`: which one it is, of a sealed zone
    * without a local change. */

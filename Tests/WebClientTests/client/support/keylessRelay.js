@@ -1,5 +1,6 @@
 import { keyOf, nothingAt } from "../../../../Sources/WebClient/client/record.js";
 import { AccountKeys, KeyGeneration } from "../../../../Sources/WebClient/sealing/accountKeys.js";
+import { SealingKeys } from "../../../../Sources/WebClient/sealing/sealingKeys.js";
 import { ZoneSeal } from "../../../../Sources/WebClient/sealing/zoneSeal.js";
 import { SeededRandom } from "../../support/seededRandom.js";
 import { Device } from "./device.js";
@@ -109,6 +110,11 @@ export class SealingDevice extends Device {
 
   /** Returns true if the keys are new, and the code of the error if they were refused. */
   seal(...keys) {
+    const stored = keys.flatMap((it) => SealingKeys.ofZones([it]).storedValue);
+    return this.sealStored(stored);
+  }
+
+  sealStored(keys) {
     const { result, error } = this.step({ task: "seal", keys });
     return error?.code ?? result;
   }
