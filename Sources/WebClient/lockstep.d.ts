@@ -155,6 +155,35 @@ export interface PairingOptions {
   expiresIn?: number;
 }
 
+/** Code for another device. */
+export interface PairingCode {
+  /** What a person types on the other device: 12 letters, or 24 if the code carries keys. */
+  code: string;
+  /** The first 12 letters, for a link. The other device then asks for the rest. */
+  linkCode: string;
+  expiresAt: number;
+  /** What that device may use; missing if it is everything. */
+  scope?: Scope;
+}
+
+/** Options of `Lockstep.join`. */
+export interface JoinOptions {
+  /** Asks the person for the second half of the code, if it opens the account's keys, and was not
+   * given (`isWrong` is false) or is wrong. Resolves with what the person types, or with null to
+   * give up. Without it, or after the last try, the join is rejected. */
+  askSecondHalf?: (question: { isWrong: boolean; triesLeft: number }) => Promise<string | null>;
+}
+
+/** Parameters of scrypt: N, r and p of RFC 7914 are `cost`, `blocks` and `lanes`. */
+export interface ScryptParameters {
+  salt: Uint8Array;
+  cost: number;
+  blocks: number;
+  lanes: number;
+  /** Bytes of the result. */
+  count: number;
+}
+
 /** A device of the account, as the relay has it. */
 export interface Device {
   deviceID: string;
@@ -278,6 +307,9 @@ export interface Options<Z extends ZonesOf<Z> = AnyZones> {
   /** Returns the answers to `GET /v1/changes` that a service worker has read for the device, as
    * texts, oldest first. They are applied before the device is connected. */
   readAhead?: (deviceID: string) => Promise<string[]>;
+  /** Computes the key of a code's second half elsewhere, as in a worker
+   * (`sealing/scryptWorker.js`). Without it, the thread is blocked for a part of a second. */
+  scrypt?: (password: Uint8Array, parameters: ScryptParameters) => Promise<Uint8Array>;
 }
 
 type Names<T> = keyof T & string;
@@ -323,9 +355,14 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   syncNow(): Promise<SyncStatus>;
 
   createAccount(device: DeviceDescription): Promise<void>;
-  join(code: string, device: DeviceDescription): Promise<void>;
-  /** A code for another device. `scope`: what that device may use; missing if it is everything. */
-  issueCode(options?: PairingOptions): Promise<{ code: string; expiresAt: number; scope?: Scope }>;
+  /** Only the first 12 letters of the code are sent. Further 12 letters open the keys that the
+   * code carries, if the account is sealed. */
+  join(code: string, device: DeviceDescription, options?: JoinOptions): Promise<void>;
+  /** A code for another device. */
+  issueCode(options?: PairingOptions): Promise<PairingCode>;
+  /** Six words that are the same on all devices with the account's keys, for a person to compare;
+   * null if this device does not have them. */
+  checkWords(): Promise<string | null>;
   devices(): Promise<Device[]>;
   knownDevices(): Promise<{ deviceID: string; deviceName: string; platform: string }[]>;
   rename(deviceID: string, deviceName: string): Promise<unknown>;

@@ -34,9 +34,12 @@
  *   that a listener throws stops nothing; it is an uncaught error of the app.
  * - `status`: the sync status; see `client/sync/status.js`. `now`: relay time.
  * - `syncNow()`: retries everything at once; resolves with the resulting status.
- * - `createAccount(device)`, `join(code, device)`: `device` is `{deviceName, platform?,
- *   appVersion?}`. What was edited before goes to the account. `issueCode({zones?, access?,
- *   expiresIn?})`: a code for another device, `{code, expiresAt, scope?}`. `zones`, 1 to 16 names,
+ * - `createAccount(device)`, `join(code, device, {askSecondHalf?})`: `device` is `{deviceName,
+ *   platform?, appVersion?}`. What was edited before goes to the account. The code of an account
+ *   whose zones are sealed has 24 letters, of which the relay gets the first 12. If the others are
+ *   missing or wrong, `askSecondHalf({isWrong, triesLeft})` resolves with them, null to give up.
+ *   `issueCode({zones?, access?, expiresIn?})`: a code for another device, `{code, linkCode,
+ *   expiresAt, scope?}`; `linkCode` is the part of it for a link. `zones`, 1 to 16 names,
  *   and `access`, "read" or "write", limit that device; what is missing is that of this device,
  *   and more than it has is refused. `expiresIn`: seconds for which the code is valid, 10 to 600;
  *   it does not limit the device. `devices()`: a limited device has a `scope`, `{zones?, access}`,
@@ -45,6 +48,8 @@
  *   `signOut({discardUnsent?, offline?})`. These reject with a `RefusedError` (the relay refused)
  *   or a `CallError` (no answer). `knownDevices()`: the last result of `devices()`, also after a
  *   reload, with names only: `{deviceID, deviceName, platform}`.
+ * - `checkWords()`: six words that are the same on all devices with the account's keys, for a
+ *   person to compare; null if this device does not have them.
  * - `wakeKey()`: key of the relay for `PushManager.subscribe`; null if it wakes no devices.
  *   `registerWake(subscription, id?, options?)`: asks the relay to wake this device by that
  *   subscription (or its JSON) while it has no connection. The first push contains a code, for
@@ -65,11 +70,14 @@
 
 import { Accounts, RefusedError } from "./client/accounts.js";
 import { appsOf } from "./client/appsOf.js";
+import { CodeKeys, keysIn } from "./client/codeKeys.js";
 import { limits } from "./client/limits.js";
 import { fieldsOf, itemOf } from "./client/live/item.js";
 import { Each, Latest } from "./client/live/latest.js";
 import { LiveList } from "./client/live/liveList.js";
 import { SteadyStatus } from "./client/live/steadyStatus.js";
+import { typedCode, wholeCode } from "./client/pairingCode.js";
+import { pairingRequest } from "./client/pairingRequest.js";
 import { unjoinedDevice } from "./client/record.js";
 import { EditError } from "./client/replica/editing.js";
 import { openStore } from "./client/store/indexedStore.js";
@@ -79,6 +87,7 @@ import { systemEnvironment } from "./client/transport/environment.js";
 import { CallError } from "./client/transport/httpCall.js";
 import { checkedTransports } from "./client/transport/transportSelector.js";
 import { wakeRegistration } from "./client/wakeRegistration.js";
+import { WireError } from "./client/wireError.js";
 import { equal, isObject, numberOf, numberText, serialize } from "./json/jsonValue.js";
 import { counterAdded, counterValue } from "./model/counter.js";
 import { RuleFault } from "./model/mergeRules.js";
@@ -97,6 +106,7 @@ export const memoryStore = () => ({ open: async () => new MemoryStore() });
 
 export class Lockstep {
   #accounts;
+  #codeKeys;
   #environment;
   #store;
   #tabs;
@@ -115,6 +125,7 @@ export class Lockstep {
    *   name?: string,
    *   transports?: ("websocket" | "events" | "long-poll" | "poll")[],
    *   readAhead?: (deviceID: string) => Promise<string[]>,
+   *   scrypt?: (password: Uint8Array, parameters: object) => Promise<Uint8Array>,
    *   browser?: object,
    * }} options `relay`: its address, `http(s)://host[:port]`. `rules`: tables of merge rules, one
    *   for each zone (`model/mergeRules.js`); without a table, all fields are `newest`-wins as a
@@ -122,13 +133,15 @@ export class Lockstep {
    *   store in the browser; two names are two devices. `transports`: best first. `readAhead`:
    *   returns the answers to `GET /v1/changes` that a service worker has read for that device while
    *   no page was open, as texts, oldest first; they are applied before the device is connected, if
-   *   they begin at its position. `browser`: the browser's interfaces, for tests.
+   *   they begin at its position. `scrypt`: computes the key of a code's second half elsewhere, as
+   *   in a worker (`sealing/scryptWorker.js`); without it, the thread is blocked for a part of a
+   *   second. `browser`: the browser's interfaces, for tests.
    * @throws {TypeError} if an option is unknown, missing or wrong
    */
   static async open(options) {
     checkOptions(options);
     const { relay, rules = [], apps = [], store: from, name = "lockstep",
-      transports: names = ["websocket", "long-poll", "poll"], readAhead,
+      transports: names = ["websocket", "long-poll", "poll"], readAhead, scrypt,
       browser = systemBrowser() } = options;
     const allApps = appsOf(rules, apps);
     const transports = checkedTransports(names);
@@ -138,7 +151,7 @@ export class Lockstep {
     const lockstep = new Lockstep({
       environment, store, locks, name, apps: allApps, relay: origin, target,
       channel: store.isShared && openChannel ? openChannel(`lockstep ${name}`) : null,
-      transports, readAhead,
+      transports, readAhead, scrypt,
     });
     store.onOutdated = () => lockstep.#end("a newer version of this page is open; reload it");
     try {
@@ -151,9 +164,10 @@ export class Lockstep {
   }
 
   /** Called by `open`. */
-  constructor({ environment, relay, store, target, ...options }) {
+  constructor({ environment, relay, store, target, scrypt, ...options }) {
     this.#environment = environment;
     this.#accounts = new Accounts(environment, relay);
+    this.#codeKeys = new CodeKeys(environment.randomBytes, scrypt);
     this.#store = store;
     this.#tabs = new Tabs({ ...options, environment, relay, store,
       notify: (event) => this.#notify(event) });
@@ -278,19 +292,34 @@ export class Lockstep {
     return this.#join((described) => this.#accounts.create(described), device);
   }
 
-  join(code, device) {
+  async join(text, device, { askSecondHalf: ask } = {}) {
+    if (typeof text !== "string") {
+      throw new EditError("badCode", "a code is a text, which another device's issueCode gives");
+    }
+    const { code, secret } = typedCode(text);
     return this.#join(async (described) => {
-      if (typeof code !== "string") {
-        throw new EditError("badCode", "a code is a text, which another device's issueCode gives");
-      }
       const known = await this.#store.value("identity");
       return this.#accounts.pair(code, described, known?.accountID ?? null);
-    }, device);
+    }, device, { code, secret, ask });
   }
 
   async issueCode(options = {}) {
-    return this.#accounts.issueCode(await this.#token(), options);
+    const { token, accountID, scope } = await this.#identity();
+    const { zones = scope?.zones } = pairingRequest(options);
+    const keys = await keysIn(this.#store);
+    const given = zones ? keys?.limitedTo(zones) : keys;
+    if (!given) {
+      const issued = await this.#accounts.issueCode(token, options);
+      return { ...issued, linkCode: issued.code };
+    }
+    const { secret, wrapped } = await this.#codeKeys.wrap(given, accountID);
+    const issued = await this.#accounts.issueCode(token, options, wrapped);
+    const code = wholeCode(issued.code, secret);
+    if (code === null) throw new WireError("invalid pairing code");
+    return { ...issued, code, linkCode: issued.code };
   }
+
+  async checkWords() { return (await keysIn(this.#store))?.account?.current.checkWords() ?? null; }
 
   async devices() {
     const devices = await this.#accounts.devices(await this.#token());
@@ -373,16 +402,23 @@ export class Lockstep {
     return closed;
   }
 
-  async #join(send, device) {
+  /** `typed`: the parts of a code, and the question for its second half. */
+  async #join(send, device, typed) {
     checkDevice(device);
     const { deviceName, platform = "web", appVersion = "1" } = device;
     const known = await this.#store.value("identity");
     if (known && this.status.state !== "needsPairing") {
       throw new EditError("alreadyPaired", "this device belongs to an account; sign out first");
     }
-    const identity = await send({ deviceName, platform, appVersion });
+    const { identity, wrapped } = await send({ deviceName, platform, appVersion });
     try {
-      await this.#tabs.order("join", identity);
+      if (wrapped === undefined) await this.#tabs.order("join", identity);
+      else {
+        // Nothing is stored before the keys are open: the device could send records as they are.
+        const keys = await this.#codeKeys.unwrap(wrapped,
+          { account: identity.accountID, ...typed });
+        await this.#tabs.order("joinSealed", { identity, keys });
+      }
     } catch (error) {
       // The new device would never be used.
       await this.#accounts.revoke(identity.token, identity.deviceID).catch(() => {});
@@ -390,10 +426,12 @@ export class Lockstep {
     }
   }
 
-  async #token() {
+  async #token() { return (await this.#identity()).token; }
+
+  async #identity() {
     const identity = await this.#store.value("identity");
     if (!identity) throw new EditError("notPaired", "pair this device with an account first");
-    return identity.token;
+    return identity;
   }
 
   #notify(event) {
@@ -409,7 +447,9 @@ export class Lockstep {
 }
 
 /** Options of `open`, as `lockstep.d.ts` has them. */
-const optionNames = ["relay", "rules", "apps", "store", "name", "transports", "readAhead"];
+const optionNames = [
+  "relay", "rules", "apps", "store", "name", "transports", "readAhead", "scrypt",
+];
 
 function checkOptions(options) {
   if (!isObject(options)) {

@@ -33,6 +33,7 @@ export class Accounts {
 
   /**
    * Creates an account with this as its first device; only on a relay with open registration.
+   *
    * @param {{deviceName: string, platform: string, appVersion: string}} device
    */
   create(device) { return this.#join("/v1/accounts", described(device)); }
@@ -47,10 +48,11 @@ export class Accounts {
 
   /**
    * @param {Parameters<typeof pairingRequest>[0]} options limits of the new device
+   * @param {string} [wrapped] keys for the new device
    * @returns {Promise<{code: string, expiresAt: number, scope?: import("./scope.js").Scope}>}
    */
-  async issueCode(token, options) {
-    const body = pairingRequest(options);
+  async issueCode(token, options, wrapped) {
+    const body = { ...pairingRequest(options), ...wrapped !== undefined && { wrapped } };
     const issued = await this.#request("/v1/pairings", { method: "POST", token, body });
     readScope(issued.scope);
     return issued;
@@ -109,14 +111,19 @@ export class Accounts {
     return wakes;
   }
 
+  /** `wrapped`: keys that the code has brought, if any. */
   async #join(path, body) {
     const answer = await this.#request(path, { method: "POST", body });
-    const { accountID, deviceID, token } = answer;
+    const { accountID, deviceID, token, wrapped } = answer;
     if (![accountID, deviceID, token].every((it) => typeof it === "string" && it !== "")) {
       throw new WireError("invalid device credentials");
     }
+    if (wrapped !== undefined && typeof wrapped !== "string") {
+      throw new WireError("invalid wrapped keys");
+    }
     const scope = readScope(answer.scope);
-    return { accountID, deviceID, token, deviceName: body.deviceName, ...scope && { scope } };
+    const { deviceName } = body;
+    return { identity: { accountID, deviceID, token, deviceName, ...scope && { scope } }, wrapped };
   }
 
   async #request(path, request) {

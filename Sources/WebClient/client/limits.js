@@ -25,6 +25,8 @@ export const limits = Object.freeze({
    * lifetime of a code. */
   pairingSecondsMin: 10,
   pairingSecondsMax: 600,
+  /** Times that a person may type the second half of a code: typing errors, and no more. */
+  secretTries: 5,
   /** Edits of one call of `change`. */
   editsOfOneChange: 400,
   /** Due edits in one transaction, if one leads to the next. */

@@ -109,9 +109,9 @@ test("an answer whose scope is in another form is not taken for the whole accoun
   for (const scope of [null, [], { access: "look" }, { zones: [] }, { zones: [""] }]) {
     await assert.rejects(answered(scope), { name: "WireError" }, JSON.stringify(scope));
   }
-  assert.deepEqual((await answered({ zones: ["Model"] })).scope,
+  assert.deepEqual((await answered({ zones: ["Model"] })).identity.scope,
     { zones: ["Model"], access: "write" });
-  assert.equal("scope" in await answered(undefined), false);
+  assert.equal("scope" in (await answered(undefined)).identity, false);
 });
 
 test("a list of devices with a scope in another form is refused, and not shown", async () => {

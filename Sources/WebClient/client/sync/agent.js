@@ -85,9 +85,10 @@ export class Agent {
 
   decide(decision, order) { return this.#order({ task: "decide", decision, order }); }
 
-  /** Stores the device's account, or a new token for the same account. */
-  async join(identity) {
-    const joined = await this.#order({ task: "join", identity });
+  /** Stores the device's account, or a new token for the same account. `keys`: those that came with
+   * the code (`SealingKeys.storedValue`). */
+  async join(identity, keys) {
+    const joined = await this.#order({ task: "join", identity, keys });
     this.#identity = joined;
     this.#connection.join(joined);
     this.#flush();

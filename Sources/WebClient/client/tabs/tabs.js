@@ -75,7 +75,7 @@ export class Tabs {
   }
 
   /** Performs an order in the leading tab. `what` is also its name in messages between
-   * tabs: `change`, `decide`, `join`, `noteDevices`, `syncNow`, `erase`. */
+   * tabs: `change`, `decide`, `join`, `joinSealed`, `noteDevices`, `syncNow`, `erase`. */
   order(what, argument) {
     if (this.#isClosed) {
       return Promise.reject(new EditError("closed", "the client was closed; open another"));
@@ -185,6 +185,8 @@ export class Tabs {
       }
       case "decide": return agent.decide(argument, id);
       case "join": return agent.join(argument);
+      // An order of its own: a tab of an earlier version would join without the keys.
+      case "joinSealed": return agent.join(argument.identity, argument.keys);
       case "noteDevices": return agent.nameDevices(argument);
       case "syncNow": return agent.syncNow();
       case "erase": return this.#erase();

@@ -1,0 +1,108 @@
+import { scrypt } from "../sealing/scrypt.js";
+import { SealingKeys } from "../sealing/sealingKeys.js";
+import {
+  newWrapSalt, unwrap, wrap, WrapFault, wrapSaltOf, wrapStretching,
+} from "../sealing/wrappedKeys.js";
+import { limits } from "./limits.js";
+import { newSecret, typedSecret } from "./pairingCode.js";
+import { EditError } from "./replica/editing.js";
+import { storedSeals } from "./replica/sealedZones.js";
+
+/**
+ * Asks a person for the second half of a code. Resolves with the typed text, or with null if the
+ * person gives up. `isWrong`: false the first time, if none was typed. `triesLeft`: at least 1.
+ *
+ * @typedef {(question: {isWrong: boolean, triesLeft: number}) => Promise<string | null>}
+ *   AskSecondHalf
+ */
+
+/** Keys that pairing codes carry: of this device for others, and of a joined account for it. */
+export class CodeKeys {
+  #random;
+  #scrypt;
+
+  /**
+   * @param {(count: number) => Uint8Array} random
+   * @param {(...request: Parameters<typeof scrypt>) => Promise<Uint8Array>} [compute] computes
+   *   scrypt; here if it is missing, which takes a part of a second
+   */
+  constructor(random, compute) {
+    this.#random = random;
+    this.#scrypt = compute ?? (async (...request) => scrypt(...request));
+  }
+
+  /**
+   * Wraps keys under a new secret.
+   *
+   * @param {SealingKeys} keys
+   * @param {string} account
+   * @returns {Promise<{secret: string, wrapped: string}>}
+   * @throws {EditError} if they are too many
+   */
+  async wrap(keys, account) {
+    const secret = newSecret(this.#random);
+    const salt = newWrapSalt(this.#random);
+    const wrapped = wrap(keys, { account, salt, key: await this.#key(secret, salt) });
+    if (wrapped === null) {
+      throw new EditError("tooLarge",
+        "a code cannot carry the keys of so many zones; make one for fewer zones");
+    }
+    return { secret, wrapped };
+  }
+
+  /**
+   * Returns the stored form of wrapped keys. Asks for the second half while it is missing or wrong.
+   *
+   * @param {string} wrapped
+   * @param {{account: string, code: string, secret: string | null,
+   *   ask?: AskSecondHalf}} context `code`: the part that was sent
+   * @throws {EditError}
+   */
+  async unwrap(wrapped, { account, code, secret: typed, ask }) {
+    const salt = wrapSaltOf(wrapped);
+    if (!salt) throw new EditError("badKeys", new WrapFault("form").message);
+    let secret = typed;
+    for (let triesLeft = limits.secretTries; triesLeft > 0; triesLeft -= 1) {
+      const isWrong = triesLeft < limits.secretTries;
+      secret ??= await answerTo(ask, { isWrong, triesLeft }, code);
+      const { keys, fault } = secret === null ? { fault: new WrapFault("secret") }
+        : unwrap(wrapped, { account, key: await this.#key(secret, salt) });
+      if (keys) return keys.storedValue;
+      if (fault.kind !== "secret") throw new EditError("badKeys", fault.message);
+      secret = null;
+    }
+    throw new EditError("wrongSecondHalf",
+      `the second half was wrong ${limits.secretTries} times; make a new code on the other device`);
+  }
+
+  #key(secret, salt) {
+    const { password, parameters } = wrapStretching(secret, salt);
+    return this.#scrypt(password, parameters);
+  }
+}
+
+/**
+ * Returns the keys in a device's store; null if it has none.
+ *
+ * @param {{value: (name: string) => Promise<any>}} store
+ * @returns {Promise<SealingKeys | null>}
+ * @throws {EditError} if they are not readable
+ */
+export async function keysIn(store) {
+  const stored = await store.value(storedSeals.keys);
+  if (stored === undefined) return null;
+  const keys = SealingKeys.ofStored(stored);
+  if (keys) return keys;
+  throw new EditError("badKeys", "the keys of this device are not readable; pair it again");
+}
+
+/** Returns the letters that a person types; null for a text that is no second half. */
+async function answerTo(ask, question, code) {
+  const typed = await ask?.(question) ?? null;
+  if (typed === null) {
+    throw new EditError("secondHalf",
+      "the second half of the code opens this account, and is missing; make a new code on the "
+        + "other device, and type all of it");
+  }
+  return typeof typed === "string" ? typedSecret(typed, code) : null;
+}

@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { systemEnvironment } from "../../../Sources/WebClient/client/transport/environment.js";
+import {
+  typedCode, typedSecret, wholeCode,
+} from "../../../Sources/WebClient/client/pairingCode.js";
+import { Lockstep } from "../../../Sources/WebClient/lockstep.js";
+import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
+import { AccountKeys } from "../../../Sources/WebClient/sealing/accountKeys.js";
+import { scrypt } from "../../../Sources/WebClient/sealing/scrypt.js";
+import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
+import { hkdf } from "../../../Sources/WebClient/sealing/sha256.js";
+import {
+  unwrap, wrap, wrapSaltOf, wrapStretching,
+} from "../../../Sources/WebClient/sealing/wrappedKeys.js";
+import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore.js";
+import { needsProgram } from "../support/program.js";
+import { RelayProcess } from "../support/relayProcess.js";
+import { add, Browser, inState, shows, until } from "./support/page.js";
+
+// Keys that pairing codes carry.
+
+const device = { deviceName: "page" };
+const [first, second] = ["7Q2M-0XKD-9RTA", "C4VH-1EZB-83NW"];
+const letters = "C4VH1EZB83NW";
+const account = "account";
+const keys = SealingKeys.ofAccount(AccountKeys.make(randomBytes), ["Vault"]);
+
+/** A fast function in the place of scrypt. */
+const hurried = async (password, { salt, count }) => hkdf(password, { salt, info: salt, count });
+
+/** Returns wrapped keys, by the fast function. */
+async function wrapped({ of = keys, secret = letters, owner = account } = {}) {
+  const salt = randomBytes(16);
+  const { password, parameters } = wrapStretching(secret, salt);
+  return wrap(of, { account: owner, salt, key: await hurried(password, parameters) });
+}
+
+/** A page, and a relay that answers joins and requests for codes alone. */
+class Stage {
+  requests = [];
+  store = new MemoryStore();
+  issued = { code: first, expiresAt: 1 };
+
+  constructor(context, answer = {}) {
+    this.context = context;
+    this.answer = { accountID: account, deviceID: "d", token: "t", ...answer };
+  }
+
+  async open() {
+    const environment = { ...systemEnvironment(), WebSocket: undefined,
+      fetch: async (url, { method, body }) => this.#answer(new URL(url).pathname, method, body) };
+    this.page = await Lockstep.open({ relay: "http://relay.example", scrypt: hurried,
+      store: { open: async () => this.store }, browser: { environment } });
+    this.context.after(() => this.page.close());
+    return this;
+  }
+
+  #answer(path, method, body) {
+    if (path === "/v1/devices" || method === "DELETE" || path === "/v1/pairings") {
+      this.requests.push({ path, method, body: body && parse(body) });
+    }
+    if (path === "/v1/devices") return Response.json(this.answer, { status: 201 });
+    if (method === "DELETE") return new Response(null, { status: 204 });
+    if (path === "/v1/pairings") return Response.json(this.issued, { status: 201 });
+    throw new TypeError("the relay answers nothing else");
+  }
+
+  /** Joins, and collects the questions. `answers`: the typed second halves. */
+  async join(code, ...answers) {
+    this.questions = [];
+    await this.page.join(code, device, { askSecondHalf: async (question) => {
+      this.questions.push(question);
+      return answers.shift() ?? null;
+    } });
+  }
+
+  /** Asserts that a join has failed, that the new device was removed, and that nothing is here. */
+  async assertRefused(joining, code) {
+    await assert.rejects(joining, { name: "EditError", code });
+    assert.deepEqual(this.requests.map(({ method, path }) => `${method} ${path}`),
+      ["POST /v1/devices", "DELETE /v1/devices/d"]);
+    assert.deepEqual((await this.store.load()).values.map(([name]) => name)
+      .filter((name) => name === "identity" || name === "seal.keys"), []);
+  }
+}
+
+test("the second half is never sent, and account and keys are stored", async (context) => {
+  const stage = await new Stage(context, { wrapped: await wrapped() }).open();
+  await stage.join(` ${first.toLowerCase()}${second.replace("0", "o")} `);
+  assert.deepEqual(stage.requests.map(({ body }) => body.code), [first]);
+  assert.ok(!JSON.stringify(stage.requests).includes("C4VH"));
+  assert.deepEqual(await stage.store.value("seal.keys"), keys.storedValue);
+  assert.deepEqual(stage.questions, []);
+  const { wrapped: text, ...identity } = stage.answer;
+  assert.deepEqual(await stage.store.value("identity"), { ...identity, deviceName: "page" });
+  assert.equal(await stage.page.checkWords(), keys.account.current.checkWords());
+});
+
+test("a wrong second half may be typed again, also as the whole code", async (context) => {
+  const stage = await new Stage(context, { wrapped: await wrapped() }).open();
+  await stage.join(`${first}-C4VH-1EZB-83NX`, "C4VH 1EZB 83NZ", "nonsense", `${first}-${second}`);
+  assert.deepEqual(stage.questions, [4, 3, 2].map((triesLeft) => ({ isWrong: true, triesLeft })));
+  assert.deepEqual(await stage.store.value("seal.keys"), keys.storedValue);
+});
+
+test("five wrong second halves remove the new device", async (context) => {
+  const stage = await new Stage(context, { wrapped: await wrapped() }).open();
+  const wrong = Array.from({ length: 9 }, () => "0000-0000-0000");
+  await stage.assertRefused(stage.join(first, ...wrong), "wrongSecondHalf");
+  assert.deepEqual(stage.questions.map(({ isWrong, triesLeft }) => [isWrong, triesLeft]),
+    [[false, 5], [true, 4], [true, 3], [true, 2], [true, 1]]);
+});
+
+test("without the second half nothing is stored, and it is asked for", async (context) => {
+  const answer = { wrapped: await wrapped() };
+  const refused = await new Stage(context, answer).open();
+  await refused.assertRefused(refused.page.join(first, device), "secondHalf");
+  const cancelled = await new Stage(context, answer).open();
+  await cancelled.assertRefused(cancelled.join(first), "secondHalf");
+  const stage = await new Stage(context, answer).open();
+  await stage.join(first, second);
+  assert.deepEqual(stage.questions, [{ isWrong: false, triesLeft: 5 }]);
+  assert.deepEqual(await stage.store.value("seal.keys"), keys.storedValue);
+});
+
+test("keys of another account, or in another form, are not taken", async (context) => {
+  for (const text of [await wrapped({ owner: "another" }), "", "AAAA", "not Base64"]) {
+    const stage = await new Stage(context, { wrapped: text }).open();
+    await stage.assertRefused(stage.join(`${first}-${second}`), "badKeys");
+    assert.deepEqual(stage.questions, []);
+  }
+  const stage = await new Stage(context, { wrapped: 7 }).open();
+  await assert.rejects(stage.join(first), { name: "WireError" });
+});
+
+test("an account without wrapped keys is joined with either length of a code", async (context) => {
+  for (const code of [first, `${first}-${second}`]) {
+    const stage = await new Stage(context).open();
+    await stage.join(code);
+    assert.equal((await stage.store.value("identity")).accountID, account);
+    assert.equal(await stage.store.value("seal.keys"), undefined);
+    assert.equal(await stage.page.checkWords(), null);
+  }
+});
+
+test("of a text that is neither length nothing is sent", async (context) => {
+  const stage = await new Stage(context).open();
+  for (const code of [`${first}-C4VH`, `${first}-C4VH-1EZB-83N!`, `${first}-${second}0`]) {
+    await assert.rejects(stage.join(code), { code: "badCode" });
+  }
+  assert.deepEqual(stage.requests, []);
+});
+
+test("codes are read however they are typed", () => {
+  assert.deepEqual(typedCode("7q2m oxkd-9rtac4vhiezb83nw"), { code: first, secret: letters });
+  assert.deepEqual(typedCode(" 7q2m-oxkd-9rta"), { code: " 7q2m-oxkd-9rta", secret: null });
+  assert.equal(typedSecret("c4vh-lezb-83nw", first), letters);
+  assert.equal(typedSecret(`7Q2MOXKD9RTA${second}`, first), letters);
+  for (const typed of ["", "C4VH", `${second}-${first}`, "C4VH-1EZB-83NU"]) {
+    assert.equal(typedSecret(typed, first), null);
+  }
+  assert.equal(wholeCode(first, letters), `${first}-${second}`);
+  for (const code of ["", "7Q2M", `${first}-${first}`, undefined]) {
+    assert.equal(wholeCode(code, letters), null);
+  }
+});
+
+/** Opens the keys that the page has left with the relay under its code. */
+async function given(stage, code) {
+  const text = stage.requests.at(-1).body.wrapped;
+  const { password, parameters } = wrapStretching(typedCode(code).secret, wrapSaltOf(text));
+  return unwrap(text, { account, key: await hurried(password, parameters) }).keys;
+}
+
+test("a code carries the account's keys, or those of its zones alone", async (context) => {
+  const stage = await new Stage(context, { wrapped: await wrapped() }).open();
+  await stage.join(`${first}-${second}`);
+  const { code, linkCode } = await stage.page.issueCode();
+  assert.equal(linkCode, first);
+  assert.equal(code.slice(0, first.length), first);
+  assert.match(code, /^(?:[0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/u);
+  assert.ok((await given(stage, code)).isSame(keys));
+  assert.ok(!JSON.stringify(stage.requests).includes(code.slice(-4)));
+  const limited = await stage.page.issueCode({ zones: ["Memos", "Vault"], access: "read" });
+  assert.notEqual(limited.code, code);
+  assert.ok((await given(stage, limited.code)).isSame(keys.limitedTo(["Memos"])));
+  assert.deepEqual(Object.keys(stage.requests.at(-1).body).sort(), ["access", "wrapped", "zones"]);
+  const open = await stage.page.issueCode({ zones: ["Vault"] });
+  assert.deepEqual([open.code, stage.requests.at(-1).body], [first, { zones: ["Vault"] }]);
+});
+
+test("a device with the keys of some zones gives on no others", async (context) => {
+  const stage = await new Stage(context, { scope: { zones: ["Memos", "Vault"], access: "write" },
+    wrapped: await wrapped({ of: keys.limitedTo(["Memos"]) }) }).open();
+  await stage.join(`${first}-${second}`);
+  assert.equal(await stage.page.checkWords(), null);
+  assert.ok((await given(stage, (await stage.page.issueCode()).code))
+    .isSame(keys.limitedTo(["Memos"])));
+  assert.equal((await stage.page.issueCode({ zones: ["Vault"] })).code, first);
+});
+
+test("a relay's code of another length is not shown with the secret", async (context) => {
+  const stage = await new Stage(context, { wrapped: await wrapped() }).open();
+  await stage.join(`${first}-${second}`);
+  for (const code of ["", "7Q2M", `${first}-${first}`, 7, undefined]) {
+    stage.issued = { code, expiresAt: 1 };
+    await assert.rejects(stage.page.issueCode(), { name: "WireError" });
+  }
+});
+
+/** An account by hand, whose code carries keys. */
+class Hand {
+  static async open(relay) {
+    const hand = new Hand();
+    hand.relay = relay;
+    const { accountID, token } = await hand.call("POST", "/v1/accounts",
+      { deviceName: "hand", platform: "shell", appVersion: "1" });
+    Object.assign(hand, { accountID, token });
+    return hand;
+  }
+
+  async call(method, path, body) {
+    const response = await fetch(this.relay.url + path, { method, body: JSON.stringify(body),
+      headers: { "Content-Type": "application/json",
+        ...this.token && { Authorization: `Bearer ${this.token}` } } });
+    const text = await response.text();
+    assert.ok(response.ok, text);
+    return parse(text);
+  }
+
+  async code() {
+    const salt = randomBytes(16);
+    const { password, parameters } = wrapStretching(letters, salt);
+    const text = wrap(keys,
+      { account: this.accountID, salt, key: scrypt(password, parameters) });
+    return (await this.call("POST", "/v1/pairings", { wrapped: text })).code;
+  }
+}
+
+test("two pages of a sealed account sync, and the relay has nothing that it can read",
+  { ...needsProgram, timeout: 60_000 }, async (context) => {
+    const relay = await RelayProcess.start();
+    context.after(() => relay.remove());
+    const hand = await Hand.open(relay);
+    const pages = [];
+    for (let number = 0; number < 3; number += 1) {
+      const browser = new Browser();
+      // Of one browser, a tab joins that does not lead.
+      const tabs = number === 1 ? [await browser.open(relay)] : [];
+      const page = await browser.open(relay);
+      context.after(() => [page, ...tabs].forEach((tab) => tab.close()));
+      await add(page, `before ${number}`, `secret ${number}`);
+      const code = number === 0 ? `${await hand.code()}-${second}`
+        : (await pages[number - 1].issueCode()).code;
+      await page.join(code, device);
+      pages.push(page);
+    }
+    for (const page of pages) {
+      for (const number of [0, 1, 2]) {
+        await until(page, shows(`before ${number}`, `secret ${number}`));
+      }
+      await until(page, inState("inSync"));
+      assert.equal(await page.checkWords(), keys.account.current.checkWords());
+    }
+    const { changes } = await hand.call("GET", "/v1/changes");
+    assert.equal(changes.length, 3);
+    for (const { type, fields, name } of changes) {
+      assert.equal(type, "Sealed");
+      assert.deepEqual(Object.keys(fields).sort(), ["key", "sealed"]);
+      assert.match(name, /^[0-9a-f]{64}$/u);
+    }
+  });
