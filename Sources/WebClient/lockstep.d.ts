@@ -86,8 +86,8 @@ export type Change<Fields> =
   | { readonly kind: "saved"; readonly id: string; readonly item: Item<Fields> }
   | { readonly kind: "deleted"; readonly id: string };
 
-/** `needsPerson`: in sync, except for `parked` or `asking` records or blocked zones. `plan`: the
- * account's plan includes nothing. `failed`: stopped until a person acts on `reason`. */
+/** `needsPerson`: in sync, except for `parked`, `asking` or unreadable records, or blocked zones.
+ * `plan`: the account's plan includes nothing. `failed`: stopped until a person acts on `reason`. */
 export type SyncState =
   | "needsPairing" | "syncing" | "inSync" | "needsPerson" | "offline" | "plan" | "failed"
   | "closed";
@@ -114,6 +114,8 @@ export interface SyncStatus {
   }[];
   readonly askingCount: number;
   readonly setAsideCount: number;
+  /** Sealed records at the relay that this device cannot open. */
+  readonly unreadableCount: number;
   readonly blockedZones: readonly string[];
   /** Zones with changes that `scope` does not let this device make; they stay here. */
   readonly zonesOutOfScope: readonly string[];

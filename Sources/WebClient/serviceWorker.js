@@ -93,7 +93,8 @@ async function shellFiles() {
 /** Patterns of links, by content type. */
 const links = {
   "text/html": /(?:href|src)="([^"#:]+)"/g,
-  "text/javascript": /\b(?:from|import)\s*\(?"(\.[^"]+)"/g,
+  // Also the script of a worker: `new URL("…", import.meta.url)`.
+  "text/javascript": /\b(?:from|import|URL)\s*\(?"(\.[^"]+)"/g,
   "application/manifest+json": /"src":\s*"([^"]+)"/g,
 };
 

@@ -1,9 +1,10 @@
 import { element } from "./components/element.js";
+import { KeyWorker } from "./keyWorker.js";
 import { systemPush } from "./wakes/browserPush.js";
 
 /**
- * All inputs of the page from the browser (time, randomness, time zone, push) in one value. Tests
- * provide their own.
+ * All inputs of the page from the browser (time, randomness, time zone, push, a worker) in one
+ * value. Tests provide their own.
  */
 export function systemBrowser() {
   return {
@@ -15,6 +16,7 @@ export function systemBrowser() {
     minutesAhead: (instant) => -new Date(instant).getTimezoneOffset(),
     isSecure: globalThis.isSecureContext === true,
     push: systemPush(),
+    keyWorker: new KeyWorker(),
   };
 }
 

@@ -13,9 +13,11 @@ const place = document.getElementById("page");
 const updates = new ShellUpdates(navigator.serviceWorker);
 
 try {
-  const lockstep = await Lockstep.open({ relay: location.origin, apps, readAhead });
+  const browser = systemBrowser();
+  const lockstep = await Lockstep.open({ relay: location.origin, apps, readAhead,
+    scrypt: (...request) => browser.keyWorker.derive(...request) });
   const page = new Page(lockstep, {
-    browser: systemBrowser(), place, deviceName: browserName(navigator.userAgent),
+    browser, place, deviceName: browserName(navigator.userAgent),
   });
   page.start();
   updates.subscribe(() => page.offerReload());

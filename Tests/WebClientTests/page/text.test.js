@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { browserName, codeToSend, linkTo }
+import { browserName, codeIn, halvesOf, linkTo }
   from "../../../Sources/WebClient/page/text/deviceText.js";
 import { abilities, hasZone, ownScopeText, readOnlyText, scopeText }
   from "../../../Sources/WebClient/page/text/scopeText.js";
@@ -11,18 +11,20 @@ import { ago, clockTime, dayAt, duration, longDate, weekday }
 
 const noon = Date.UTC(2026, 2, 15, 12);
 
-test("of a code or link only the first half is sent, however it was typed", () => {
-  const code = "7Q2M-0XKD-9RTA";
-  assert.equal(codeToSend(code), code);
-  assert.equal(codeToSend("  7q2m oxkd9rta "), code);
-  assert.equal(codeToSend("http://127.0.0.1:5625/#code=7Q2M-0XKD-9RTA"), code);
-  assert.equal(
-    codeToSend("lockstep+http://127.0.0.1:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW"), code);
-  const long = `${linkTo("https://relay.example", code)}-C4VH-1EZB-83NW`;
-  assert.equal(codeToSend(long), code);
-  for (const wrong of ["", "7Q2M-0XKD", `${code}-C4VH`, "7Q2M-0XKD-9RT!", "7Q2M-0XKD-9RTU",
+test("a code or link is read however it was typed, in its halves", () => {
+  const [first, second] = ["7Q2M-0XKD-9RTA", "C4VH-1EZB-83NW"];
+  for (const typed of [first, "  7q2m oxkd9rta ", linkTo("http://127.0.0.1:5625", first)]) {
+    assert.equal(codeIn(typed), first);
+  }
+  const whole = `${first}-${second}`;
+  for (const typed of [whole, "7q2moxkd9rta c4vhiezb83nw",
+    `lockstep+${linkTo("http://127.0.0.1:5625", whole)}`]) {
+    assert.equal(codeIn(typed), whole);
+  }
+  assert.deepEqual([halvesOf(whole), halvesOf(first)], [[first, second], [first, ""]]);
+  for (const wrong of ["", "7Q2M-0XKD", `${first}-C4VH`, "7Q2M-0XKD-9RT!", "7Q2M-0XKD-9RTU",
     "http://relay/#timer"]) {
-    assert.equal(codeToSend(wrong), null, wrong);
+    assert.equal(codeIn(wrong), null, wrong);
   }
 });
 
@@ -48,9 +50,9 @@ test("how long ago something was is told in the person's own calendar", () => {
 
 const status = (changes) => ({
   state: "inSync", reason: null, since: null, waiting: 0, lastSync: noon, transport: "websocket",
-  parked: [], parkedCount: 0, asking: [], askingCount: 0, setAsideCount: 0, blockedZones: [],
-  zonesOutOfScope: [], clockOffset: 0, isDurable: true, storeReason: null, accountID: "a",
-  deviceID: "d", scope: null, ...changes,
+  parked: [], parkedCount: 0, unreadableCount: 0, asking: [], askingCount: 0, setAsideCount: 0,
+  blockedZones: [], zonesOutOfScope: [], clockOffset: 0, isDurable: true, storeReason: null,
+  accountID: "a", deviceID: "d", scope: null, ...changes,
 });
 const told = (changes) => syncText(status(changes), noon, 0);
 
@@ -85,6 +87,9 @@ test("the sync is told as it is, in each state", () => {
   const large = told({ state: "needsPerson", setAsideCount: 1, waiting: 1 });
   assert.deepEqual([large.short, large.again], ["1 held back", "Try again"]);
   assert.match(large.lines.join(" "), /between this browser and the relay refuses large requests/);
+  const unreadable = told({ state: "needsPerson", unreadableCount: 2 });
+  assert.deepEqual([unreadable.short, unreadable.again], ["2 not readable", "Try again"]);
+  assert.match(unreadable.lines.join(" "), /2 records on the relay cannot be opened/);
   assert.equal(told({ state: "failed", reason: "no room left" }).lines[0], "No room left.");
   assert.equal(told({ state: "closed" }).canSync, false);
 });

@@ -24,20 +24,26 @@ const sign = /^[0-9A-HJKMNP-TV-Z]+$/;
 const half = 12;
 
 /**
- * Returns the part of a typed code, or of a link with a code, to send to the relay; null for any
- * other text. The second half of a code opens the vault's key and is never sent. It is in links
- * that no browser opens, but that a person may paste here.
+ * Returns the letters of a typed code, or of a link with a code, in groups of four: 12 letters, or
+ * 24 with the second half, which is never sent; null for any other text. The second half is in
+ * links that no browser opens, but that a person may paste here.
  *
  *     http://relay:5625/#code=7Q2M-0XKD-9RTA
  *     lockstep+http://relay:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
  */
-export function codeToSend(typed) {
+export function codeIn(typed) {
   const mark = typed.lastIndexOf("#code=");
   const letters = (mark < 0 ? typed : typed.slice(mark + 6)).replace(/[\s-]/g, "").toUpperCase()
     .replaceAll("O", "0").replace(/[IL]/g, "1");
   const isCode = sign.test(letters) && [half, 2 * half].includes(letters.length);
-  return isCode ? letters.slice(0, half).replace(/(.{4})(?=.)/g, "$1-") : null;
+  return isCode ? letters.replace(/(.{4})(?=.)/g, "$1-") : null;
 }
+
+/** Returns the first and the second half of a code; the second is empty if there is none. */
+export const halvesOf = (code) => [code.slice(0, halfText), code.slice(halfText + 1)];
+
+/** Length of a half in groups of four. */
+const halfText = half + half / 4 - 1;
 
 /** Returns the link that another device opens to join the account. */
 export const linkTo = (relay, code) => `${relay}/#code=${code}`;

@@ -18,7 +18,8 @@ const transportTexts = {
 export function syncText(status, now, minutesAhead) {
   const { tone, short, lines = [], canSync = true } = statusTexts[status.state](status, now,
     minutesAhead);
-  const again = status.parkedCount + status.setAsideCount > 0 ? "Try again" : "Sync now";
+  const { parkedCount, setAsideCount, unreadableCount } = status;
+  const again = parkedCount + setAsideCount + unreadableCount > 0 ? "Try again" : "Sync now";
   return { tone, short, canSync, again, lines: [...lines, ...others(status, now, minutesAhead)] };
 }
 
@@ -73,16 +74,17 @@ function kept({ waiting, scope, zonesOutOfScope }) {
     : "What you do is kept here, and sent once there is a connection.";
 }
 
-function needs({ askingCount, parkedCount, waiting }) {
+function needs({ askingCount, parkedCount, unreadableCount, waiting }) {
   if (askingCount > 0) return "Waits for you";
   if (parkedCount > 0) return `${parkedCount} refused`;
+  if (unreadableCount > 0) return `${unreadableCount} not readable`;
   return waiting > 0 ? `${waiting} held back` : "Waits for you";
 }
 
 /** Returns further facts, in addition to the state. */
 function others(status, now, minutesAhead) {
-  const { askingCount, parked, parkedCount, setAsideCount, lastSync, state } = status;
-  const { blockedZones, zonesOutOfScope } = status;
+  const { askingCount, parked, parkedCount, setAsideCount, unreadableCount } = status;
+  const { blockedZones, zonesOutOfScope, lastSync, state } = status;
   const lines = [];
   if (askingCount > 0) {
     lines.push(`${plural(askingCount, "habit")} changed in two places: choose under Habits.`);
@@ -90,6 +92,11 @@ function others(status, now, minutesAhead) {
   if (parkedCount > 0) {
     lines.push(`The relay refused ${plural(parkedCount, "change")}: ${reasons(parked)} `
       + "Kept here; “Try again” sends what was refused once more.");
+  }
+  if (unreadableCount > 0) {
+    lines.push(`${plural(unreadableCount, "record")} on the relay cannot be opened with this `
+      + "browser's keys: left as they are, and changes to them wait here. If “Try again” does not "
+      + "help, sign out, and pair this browser again.");
   }
   if (setAsideCount > 0) {
     lines.push("Something between this browser and the relay refuses large requests (status 413): "

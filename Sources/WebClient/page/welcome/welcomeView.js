@@ -1,9 +1,14 @@
+import { askToCompare } from "../components/checkWords.js";
 import { button, field, form } from "../components/controls.js";
 import { element, setText, show } from "../components/element.js";
+import { KeyProgress } from "../components/keyProgress.js";
 import { limits } from "../limits.js";
-import { codeToSend } from "../text/deviceText.js";
+import { codeIn, halvesOf } from "../text/deviceText.js";
 import { errorText } from "../text/syncText.js";
 import { RemovedDeviceCard } from "./removedDeviceCard.js";
+import { SecondHalfCard } from "./secondHalfCard.js";
+
+const about = "A timer, a clipboard, memos and habits, in step on all your devices.";
 
 /** First view for a person: makes this browser a device of an account. */
 export class WelcomeView {
@@ -18,29 +23,37 @@ export class WelcomeView {
   #or = element("p", { class: "or" }, element("span", {}, "or"));
   #lead = element("p", { class: "lead" });
   #left;
+  #progress;
+  #secondHalf;
+  #form;
 
   constructor(controller, name) {
     this.#controller = controller;
     this.#name.value = name;
+    this.#progress = new KeyProgress(
+      controller.browser.keyWorker, "Opening the account's keys…");
+    this.#secondHalf = new SecondHalfCard(this.#progress);
     this.#left = new RemovedDeviceCard(controller, (words) => this.#showProblem(words));
+    this.#form = form({ class: "card stack" }, () => this.#pairByCode(),
+      field("Pairing code", this.#code,
+        "12 or 24 letters, from a device that is in the account already."),
+      field("This browser's name", this.#name),
+      this.#problem, this.#progress.node, this.#pair,
+      this.#or, this.#create,
+      element("p", { class: "hint centered" },
+        "No name, no password: the account lives on your devices."));
     this.node = element("section", { class: "welcome", "aria-labelledby": "welcome-title" },
       element("img", { src: "page/icons/icon.svg", alt: "", width: 56, height: 56 }),
       element("h1", { id: "welcome-title" }, "Lockstep"),
-      this.#lead, this.#left.node,
-      form({ class: "card stack" }, () => this.#pairByCode(),
-        field("Pairing code", this.#code, "From a device that is in the account already."),
-        field("This browser's name", this.#name),
-        this.#problem, this.#pair,
-        this.#or, this.#create,
-        element("p", { class: "hint centered" },
-          "No name, no password: the account lives on your devices.")));
-    this.#lead.textContent = "A timer, a clipboard, memos and habits, in step on all your devices.";
+      this.#lead, this.#left.node, this.#form, this.#secondHalf.node);
+    setText(this.#lead, about);
   }
 
-  /** Fills in the code of an opened link. The person must still press Pair, because another person
-   * may have sent the link. */
+  /** Fills in the code of an opened link: its first half, because a link that a browser opens must
+   * not have the second. The person must still press Pair, because another person may have sent the
+   * link. */
   offer(code) {
-    this.#code.value = codeToSend(code) ?? code;
+    [this.#code.value] = halvesOf(codeIn(code) ?? code);
     setText(this.#lead, "A link brought a pairing code. Press Pair to join that account.");
   }
 
@@ -51,10 +64,13 @@ export class WelcomeView {
     show(this.#or, this.#controller.status.accountID === null);
   }
 
+  leave() { this.#secondHalf.cancel(); }
+
   async #pairByCode() {
-    const code = codeToSend(this.#code.value);
+    const code = codeIn(this.#code.value);
     if (code) return this.#join(code);
-    this.#showProblem("That is no pairing code: one has 12 letters and digits, in groups of four.");
+    this.#showProblem(
+      "That is no pairing code: one has 12 or 24 letters and digits, in groups of four.");
     this.#code.focus();
   }
 
@@ -64,13 +80,39 @@ export class WelcomeView {
     show(this.#problem, false);
     this.#setBusy(true);
     try {
-      if (code) await lockstep.join(code, { deviceName });
+      if (code) await this.#progress.during(() => this.#joinByCode(code, deviceName));
       else await lockstep.createAccount({ deviceName });
       this.#code.value = "";
     } catch (error) {
       this.#showProblem(errorText(error));
     }
     this.#setBusy(false);
+  }
+
+  async #joinByCode(code, deviceName) {
+    const { lockstep } = this.#controller;
+    const askSecondHalf = (question) => {
+      for (const it of [this.#form, this.#lead]) show(it, false);
+      return this.#secondHalf.ask(question);
+    };
+    try {
+      await lockstep.join(code, { deviceName }, { askSecondHalf });
+    } catch (error) {
+      if (error.name === "EditError") this.#forgetCode();
+      throw error;
+    } finally {
+      this.#secondHalf.hide();
+      this.#pair.before(this.#progress.node);
+      for (const it of [this.#form, this.#lead]) show(it, true);
+    }
+    const words = await lockstep.checkWords();
+    if (words) askToCompare(words);
+  }
+
+  /** Forgets a code that was used although nothing was joined. */
+  #forgetCode() {
+    this.#code.value = "";
+    setText(this.#lead, about);
   }
 
   #setBusy(isBusy) {
