@@ -9,6 +9,7 @@ export class AppController {
   #lastRequest = { at: -Infinity, answer: null, account: null };
   #isLoadingDevices = false;
   #nameRefresh = null;
+  #checkWords = { account: null, words: null };
   #listeners = new Set();
 
   constructor(lockstep, browser) {
@@ -39,8 +40,21 @@ export class AppController {
     return account === this.status.accountID ? list : [];
   }
 
-  /** Subscribes to changes of records, of the sync status, and of the devices (`kind`
-   * "devices"). */
+  /** Words to compare with the account's other devices, as last read; null if this browser does not
+   * have the account's keys. */
+  get checkWords() {
+    const { account, words } = this.#checkWords;
+    return account === this.status.accountID ? words : null;
+  }
+
+  async refreshCheckWords() {
+    const account = this.status.accountID;
+    this.#checkWords = { account, words: await this.#lockstep.checkWords() };
+    this.#notify({ kind: "checkWords" });
+  }
+
+  /** Subscribes to changes of records, of the sync status, of the devices (`kind` "devices"),
+   * and of the check words ("checkWords"). */
   subscribe(listener) { this.#listeners.add(listener); }
 
   /** Returns the input of an app. @returns {import("../apps/edit.js").AppState} */

@@ -39,6 +39,7 @@ export class DevicesView {
 
   enter() {
     this.#wakes.enter();
+    this.#controller.refreshCheckWords().catch((error) => this.#notify(errorText(error)));
     this.#watch();
   }
 

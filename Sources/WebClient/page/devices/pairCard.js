@@ -1,8 +1,10 @@
 import { copyText } from "../browser.js";
+import { checkWordList } from "../components/checkWords.js";
 import { button } from "../components/controls.js";
 import { svgElement, element, setText, show } from "../components/element.js";
+import { KeyProgress } from "../components/keyProgress.js";
 import { qrCode } from "../qr/qrCode.js";
-import { linkTo } from "../text/deviceText.js";
+import { halvesOf, linkTo } from "../text/deviceText.js";
 import { abilities, scopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { CodeLimits } from "./codeLimits.js";
@@ -17,28 +19,36 @@ export class PairCard {
   #turn = 0;
   #picture = element("div", { class: "qr" });
   #code = element("p", { class: "code" });
+  #halfNote = element("p", { class: "muted small half-note" },
+    "The picture and the link have only the first half. The other device then asks for the second "
+      + "half: type the last 12 letters there.");
   #may = element("p", { class: "pair-may", role: "status" });
   #life = element("p", { class: "muted small" });
   #shown = element("div", { class: "pair-shown", hidden: true }, this.#picture,
     element("div", { class: "pair-words" },
       element("p", { class: "muted small" }, "Scan it, or type on the other device:"),
-      this.#code, this.#life,
+      this.#code, this.#halfNote, this.#life,
       element("div", { class: "actions start" },
         button("Copy code", () => this.#copy(this.#issued.code), { kind: "primary" }),
         button("Copy link", () => this.#copy(this.#link)))));
+  #words = element("div", { class: "compare", hidden: true });
+  #shownWords = null;
   #ask = button("Show a pairing code", () => this.#issue(), { kind: "primary" });
   #lead = element("p", { class: "muted" });
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
   #limits;
+  #progress;
 
   constructor(controller, notify) {
     this.#controller = controller;
     this.#notify = notify;
+    this.#progress = new KeyProgress(controller.browser.keyWorker, "Preparing the keys…");
     // A code that is shown keeps the limits with which it was made.
     this.#limits = new CodeLimits(controller, () => this.#hideCode());
     this.node = element("section", { class: "card pair", "aria-labelledby": "pair-title" },
       element("h2", { id: "pair-title" }, "Add a device"),
-      this.#lead, this.#shown, this.#may, this.#limits.node, this.#problem, this.#ask);
+      this.#lead, this.#shown, this.#may, this.#words, this.#limits.node, this.#problem,
+      this.#progress.node, this.#ask);
   }
 
   /** Hides the code, so that it is not on the screen longer than needed, and limits the next one in
@@ -62,14 +72,27 @@ export class PairCard {
       : "Who has the code gets into this account. Show it to your own devices alone.");
     this.#limits.show();
     setText(this.#may, this.#issued ? abilities(this.#issued.scope) : "");
+    this.#showWords();
     show(this.#shown, this.#issued !== null);
     setText(this.#ask, this.#issued ? "Show a new code" : "Show a pairing code");
     this.#ask.classList.toggle("primary", this.#issued === null);
     if (!this.#issued) return;
+    show(this.#halfNote, this.#issued.code !== this.#issued.linkCode);
     setText(this.#life, codeLifetime(this.#issued.expiresAt, this.#controller.now));
   }
 
-  get #link() { return linkTo(location.origin, this.#issued.code); }
+  #showWords() {
+    const { checkWords } = this.#controller;
+    show(this.#words, checkWords !== null);
+    if (checkWords === null || checkWords === this.#shownWords) return;
+    this.#shownWords = checkWords;
+    this.#words.replaceChildren(
+      element("h3", {}, "Check words"), checkWordList(checkWords),
+      element("p", { class: "muted small" }, "Each device with the account's keys shows these six "
+        + "words. Compare them after you have added one: if they differ, remove that device."));
+  }
+
+  get #link() { return linkTo(location.origin, this.#issued.linkCode); }
 
   async #issue() {
     const { options } = this.#limits;
@@ -79,7 +102,8 @@ export class PairCard {
     this.#ask.disabled = true;
     const turn = this.#turn;
     try {
-      const issued = await this.#controller.lockstep.issueCode(options);
+      const issued = await this.#progress.during(
+        () => this.#controller.lockstep.issueCode(options));
       if (turn === this.#turn) this.#display(issued);
     } catch (error) {
       this.#notify(errorText(error));
@@ -90,7 +114,7 @@ export class PairCard {
 
   #display(issued) {
     this.#issued = issued;
-    setText(this.#code, issued.code);
+    this.#code.replaceChildren(...codeParts(issued.code));
     this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), "Pairing link as a QR code"));
   }
 
@@ -99,6 +123,13 @@ export class PairCard {
     this.#notify(
       isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
   }
+}
+
+/** Returns the halves of a code as two parts that a narrow screen shows below one another. */
+function codeParts(code) {
+  const [first, second] = halvesOf(code);
+  return second === "" ? [element("span", {}, first)]
+    : [element("span", {}, `${first}-`), element("wbr"), element("span", {}, second)];
 }
 
 /** Width of the light border that a reader needs, in modules. */

@@ -1,0 +1,212 @@
+"""Browsers join an account whose zones are sealed: the relay has its records, and cannot read
+them."""
+
+import json
+import re
+import urllib.request
+
+from playwright.sync_api import expect
+
+from stage import Story, Visitor
+
+SECOND = "C4VH-1EZB-83NW"
+# Makes keys of an account, and wraps them with the page's own modules.
+WRAP = """async ({ account, letters }) => {
+  const [{ AccountKeys }, { SealingKeys }, { scrypt }, { newWrapSalt, wrap, wrapStretching }] =
+    await Promise.all(["accountKeys", "sealingKeys", "scrypt", "wrappedKeys"]
+      .map((name) => import(`/sealing/${name}.js`)));
+  const random = (count) => crypto.getRandomValues(new Uint8Array(count));
+  const keys = SealingKeys.ofAccount(AccountKeys.make(random), ["Vault"]);
+  const salt = newWrapSalt(random);
+  const { password, parameters } = wrapStretching(letters, salt);
+  return wrap(keys, { account, salt, key: scrypt(password, parameters) });
+}"""
+MEMO = "The quick brown fox\nis a secret of this account"
+
+
+class SealedStories(Story):
+    def setUp(self):
+        super().setUp()
+        self.token = None
+        self.account = self.ask("/v1/accounts", {
+            "deviceName": "by hand", "platform": "shell", "appVersion": "1"})
+        self.token = self.account["token"]
+
+    def ask(self, path, body=None):
+        headers = {"Content-Type": "application/json"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        request = urllib.request.Request(
+            self.relay.url + path, headers=headers, data=body and json.dumps(body).encode())
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def code(self, visitor: Visitor):
+        """Returns the first half of a code that carries new keys."""
+        visitor.open()
+        wrapped = visitor.page.evaluate(WRAP, {
+            "account": self.account["accountID"], "letters": SECOND.replace("-", "")})
+        return self.ask("/v1/pairings", {"wrapped": wrapped})["code"]
+
+    def sealed_visitor(self, **options):
+        """A browser that has joined with the account's keys."""
+        visitor = self.visitor(**options)
+        self.join(visitor, f"{self.code(visitor)}-{SECOND}")
+        return visitor
+
+    def join(self, visitor, code):
+        visitor.open()
+        visitor.page.get_by_label("Pairing code").fill(code)
+        visitor.press("Pair", exact=True)
+        self.compares(visitor)
+
+    def compares(self, visitor):
+        """Closes the question after a join. Returns the words."""
+        dialog = visitor.page.get_by_role("dialog", name="Compare six words")
+        expect(dialog.get_by_role("listitem")).to_have_count(6)
+        words = dialog.get_by_role("listitem").all_inner_texts()
+        dialog.get_by_role("button", name="Done").click()
+        visitor.is_in_sync()
+        return words
+
+    def writes_memo(self, visitor):
+        visitor.go("Memos")
+        visitor.press("New memo")
+        visitor.page.get_by_label("Memo", exact=True).fill(MEMO)
+        visitor.is_in_sync()
+
+    def reads_memo(self, visitor):
+        visitor.go("Memos")
+        visitor.press(MEMO.split("\n", maxsplit=1)[0])
+        expect(visitor.page.get_by_label("Memo", exact=True)).to_have_value(MEMO)
+
+    def shown_words(self, visitor):
+        words = visitor.page.locator(".compare li")
+        expect(words).to_have_count(6)
+        return words.all_inner_texts()
+
+    def devices(self):
+        return [it["deviceName"] for it in self.ask("/v1/devices")["devices"]]
+
+    def stored(self):
+        """All bytes of the relay's store."""
+        return b"".join(it.read_bytes() for it in self.relay.folder.rglob("*") if it.is_file())
+
+    def test_a_memo_reaches_a_browser_that_was_paired_and_the_relay_cannot_read_it(self):
+        first = self.sealed_visitor(color_scheme="dark")
+        self.writes_memo(first)
+        code = first.show_code()
+        self.assertRegex(code, r"^([0-9A-Z]{4}-){5}[0-9A-Z]{4}$")
+        expect(first.page.get_by_text("have only the first half")).to_be_visible()
+        self.has_no_barrier(first, "a code with keys")
+        # A page over plain http has no cryptography of the browser's.
+        second = self.visitor(host="relay.test", viewport={"width": 320, "height": 640})
+        sent = []
+        second.page.on("request", lambda it: sent.append(f"{it.url} {it.post_data}"))
+        self.join(second, code.lower().replace("-", " "))
+        self.reads_memo(second)
+        letters = code.replace("-", "")[12:]
+        self.assertFalse(any(letters in re.sub("[^0-9A-Z]", "", it.upper()) for it in sent))
+        for visitor in (first, second):
+            visitor.go("Devices")
+            self.is_not_too_wide(visitor, "devices")
+        self.assertEqual(self.shown_words(first), self.shown_words(second))
+        self.has_no_barrier(second, "check words")
+        # After a reload it still has the keys.
+        second.page.reload()
+        self.reads_memo(second)
+        changes = self.ask("/v1/changes")["changes"]
+        memos = [it["fields"] for it in changes if it["zone"] == "Memos"]
+        self.assertEqual([sorted(it) for it in memos], [["key", "sealed"]])
+        stored = self.stored()
+        self.assertIn(b"by hand", stored)
+        self.assertNotIn(b"quick brown fox", stored)
+        self.assertNotIn(b"secret of this", stored)
+
+    def test_a_link_brings_the_first_half_and_a_mistyped_second_half_is_typed_again(self):
+        first = self.sealed_visitor()
+        self.writes_memo(first)
+        code = first.show_code()
+        half, letters = code[:14], code[15:]
+        wrong = letters[:-1] + ("0" if letters[-1] != "0" else "1")
+        second = self.visitor(color_scheme="dark", viewport={"width": 390, "height": 844})
+        page = second.page
+        # The page does not take the second half from an address, which it could only lose.
+        second.open(f"/#code={code}")
+        expect(page.get_by_label("Pairing code")).to_have_value(half)
+        self.assertNotIn("code", page.url)
+        second.press("Pair", exact=True)
+        asked = page.get_by_label("Second half")
+        expect(asked).to_be_focused()
+        expect(page.get_by_label("Pairing code")).to_be_hidden()
+        self.has_no_barrier(second, "the second half")
+        asked.fill("1234")
+        second.press("Open the account")
+        expect(page.get_by_role("alert")).to_contain_text("12 letters and digits")
+        asked.fill(wrong)
+        second.press("Open the account")
+        expect(page.get_by_role("alert")).to_contain_text("4 tries left")
+        self.has_no_barrier(second, "a wrong second half")
+        # Nothing is here yet.
+        page.evaluate("""async () => {
+          const stored = await new Promise((resolve) => {
+            const request = indexedDB.open("lockstep");
+            request.onsuccess = () => {
+              const values = request.result.transaction("values").objectStore("values");
+              const keys = values.getAllKeys();
+              keys.onsuccess = () => { request.result.close(); resolve(keys.result); };
+            };
+          });
+          if (stored.includes("identity")) throw new Error("the account is stored");
+        }""")
+        asked.fill(letters.lower())
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(6)
+        self.has_no_barrier(second, "six words")
+        self.is_not_too_wide(second, "six words")
+        words = self.compares(second)
+        self.reads_memo(second)
+        first.go("Devices")
+        self.assertEqual(self.shown_words(first), words)
+        self.assertEqual(len(self.devices()), 3)
+
+    def test_who_gives_up_or_mistypes_too_often_leaves_no_device(self):
+        first, second = self.sealed_visitor(), self.visitor()
+        page = second.page
+        second.open(f"/#code={first.show_code()}")
+        second.press("Pair", exact=True)
+        expect(page.get_by_label("Second half")).to_be_visible()
+        self.assertEqual(len(self.devices()), 3)
+        second.press("Cancel")
+        expect(page.get_by_role("alert")).to_contain_text("make a new code")
+        expect(page.get_by_label("Second half")).to_be_hidden()
+        self.assertEqual(len(self.devices()), 2)
+        page.get_by_label("Pairing code").fill(f"{first.show_code()[:14]}-0000-0000-0000")
+        second.press("Pair", exact=True)
+        for left in ("4 tries", "3 tries", "2 tries", "1 try"):
+            expect(page.get_by_role("alert")).to_contain_text(f"{left} left")
+            page.get_by_label("Second half").fill("0000-0000-0000")
+            second.press("Open the account")
+        expect(page.get_by_role("alert")).to_contain_text("wrong 5 times")
+        self.assertEqual(len(self.devices()), 2)
+        # The next code is a new beginning.
+        self.join(second, first.show_code())
+        self.assertEqual(len(self.devices()), 3)
+
+    def test_a_code_for_some_apps_carries_their_keys_alone(self):
+        first, second = self.sealed_visitor(), self.visitor()
+        self.writes_memo(first)
+        first.go("Devices")
+        page = first.page
+        page.get_by_text("Limit what the new device may do").click()
+        page.get_by_label("Only some apps").check()
+        page.get_by_role("group", name="Apps").get_by_label("Memos").check()
+        first.press("Show a pairing code")
+        code = page.locator(".code")
+        expect(code).to_have_text(re.compile("^([0-9A-Z]{4}-){5}[0-9A-Z]{4}$"))
+        second.pair(code.inner_text())
+        self.reads_memo(second)
+        expect(second.page.get_by_role("dialog")).to_have_count(0)
+        second.go("Devices")
+        expect(second.page.locator(".row")).to_have_count(1)
+        expect(second.page.locator(".compare")).to_be_hidden()
