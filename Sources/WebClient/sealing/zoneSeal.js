@@ -168,6 +168,12 @@ export class ZoneSeal {
     return { record: { ...rest, name, type, device, fields, deleted: fields === null, version } };
   }
 
+  /** Returns the id of the generation with which a record of the relay is sealed; null if it is a
+   * plain one. For a device without keys of the zone. @param {RelayRecord} record */
+  static keyIdOf({ type, fields }) {
+    return type === sealedType && isSealed(fields) ? fields.key : null;
+  }
+
   /** Seals a chunk of a file, at least one byte. @param {Uint8Array} bytes */
   sealChunk(bytes) { return this.#generations.get(this.#keyId).chunks.seal(bytes, chunkLabel); }
 

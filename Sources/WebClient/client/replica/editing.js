@@ -125,6 +125,7 @@ function checkForms(state, edits) {
     const ownFault = state.merging.zoneFault(edit.zone);
     if (ownFault) throw new EditError("refused", ownFault);
     checkScope(state, edit.zone);
+    checkLock(state, edit.zone);
     const key = keyOf(edit);
     if (keys.has(key)) throw new EditError("badEdit", "a change names a record twice");
     keys.add(key);
@@ -138,6 +139,12 @@ function checkForms(state, edits) {
 function checkScope(state, zone) {
   if (state.mayWrite(zone)) return;
   throw new EditError("outOfScope", explanationOfEdit(state.scope, zone));
+}
+
+function checkLock({ sealing }, zone) {
+  if (!sealing.isLocked(zone)) return;
+  throw new EditError("refused", `the records of zone ${zone} are sealed, and this device does not `
+    + "have the account's keys; sign out here, and pair it with a code of a device that has them");
 }
 
 function checkFiles({ sealing }, changes) {

@@ -11,7 +11,7 @@ import { StoreError } from "../store/memoryStore.js";
 
 /** Names of the stored values. */
 export const storedSeals = {
-  keys: "seal.keys", unreadable: "seal.unreadable", writer: "seal.writer",
+  keys: "seal.keys", unreadable: "seal.unreadable", writer: "seal.writer", locked: "seal.locked",
 };
 
 /**
@@ -33,6 +33,9 @@ export const storedSeals = {
  *   includes the other, and not their tags and times: a version that the held one includes is a
  *   former version, and the held one is saved again; versions that do not include each other are
  *   merged.
+ *
+ * A zone is *locked* once the relay has had a sealed record of it, and this device has no keys: it
+ * takes nothing of the zone, and sends nothing, until it has the keys.
  */
 export class SealedZones {
   /** This replica as the writer of versions; null until it makes one. See `writer.js`.
@@ -51,17 +54,20 @@ export class SealedZones {
   /** True if more of them were found than are listed. Until all are read again, no local change to
    * an unlisted record can replace one: the relay refuses it as a conflict. */
   #hasMore = false;
+  #locked = new Set();
   /** Names of records at the relay, computed once each. */
   #relayNames = new Map();
 
   /**
-   * @param {{keys?: any, unreadable?: any, writer?: any}} stored `SealingKeys.storedValue`,
-   *   undefined if no zone is sealed; `storedUnreadable`; and `writer`, which is made anew if it is
-   *   not readable
+   * @param {{keys?: any, unreadable?: any, writer?: any, locked?: any}} stored `keys`:
+   *   `SealingKeys.storedValue`, undefined if no zone is sealed; `unreadable`: `storedUnreadable`;
+   *   `writer`: made anew if it is not readable; `locked`: `storedLocked`
    * @throws {StoreError} if the keys are not readable: without them, the device would send the
    *   records of a sealed zone as they are
    */
-  constructor({ keys, unreadable, writer }) {
+  constructor({ keys, unreadable, writer, locked }) {
+    this.#locked = new Set(locked);
+    this.#restoreUnreadable(unreadable);
     if (keys === undefined) return;
     const held = SealingKeys.ofStored(keys);
     if (!held) {
@@ -69,7 +75,6 @@ export class SealedZones {
         + "sign out here, and pair the device again");
     }
     this.adopt(held);
-    this.#restoreUnreadable(unreadable);
     if (isWriter(writer)) this.writer = writer;
   }
 
@@ -82,6 +87,26 @@ export class SealedZones {
   adopt(keys) {
     this.#held = keys;
     this.#seals.clear();
+    for (const zone of this.#locked) if (keys.zoneKeys(zone)) this.#locked.delete(zone);
+  }
+
+  isLocked(zone) { return this.#locked.has(zone); }
+
+  /** Returns true if the zone was not locked before. */
+  lock(zone) {
+    if (this.#locked.has(zone)) return false;
+    this.#locked.add(zone);
+    return true;
+  }
+
+  get lockedZones() { return [...this.#locked]; }
+
+  get storedLocked() { return this.#locked.size > 0 ? this.lockedZones.sort() : undefined; }
+
+  /** Returns the ids of the generations with which unreadable records of the zone are sealed. */
+  missingKeysOf(zone) {
+    const faults = [...this.#all].filter(([key]) => placeOf(key).zone === zone);
+    return new Set(faults.map(([, { keyId }]) => keyId).filter((id) => id !== null));
   }
 
   /** Returns the seal of a zone; null if the zone is not sealed. @returns {ZoneSeal | null} */
@@ -125,11 +150,14 @@ export class SealedZones {
 
   /** True if the relay is known to have records that the device cannot read. */
   get hasUnreadable() {
-    return this.#unreadable.size > 0 || this.#hasMore || this.#conflicts.size > 0;
+    return this.#unreadable.size > 0 || this.#hasMore || this.#conflicts.size > 0
+      || this.#locked.size > 0;
   }
 
-  /** True if the relay has a version of this record that the device cannot read. */
+  /** True if the relay has a version of this record that the device cannot read, or may have
+   * one. */
   isUnreadable(record) {
+    if (this.isLocked(record.zone)) return true;
     if (!this.hasUnreadable || !this.isSealed(record.zone)) return false;
     const key = this.relayKey(record);
     return this.#unreadable.has(key) || this.#conflicts.has(key);

@@ -34,6 +34,7 @@ export function checkedSeals(state, stored) {
     throw refused("this device has sealed records, and their key is not among the new ones; "
       + "sign out here first");
   }
+  for (const zone of state.sealing.lockedZones) checkOpening(state, adopted.zoneKeys(zone));
   for (const zone of newlySealed(state, adopted)) checkZone(state, adopted.zoneKeys(zone));
   return adopted;
 }
@@ -46,6 +47,7 @@ export function writeSeals(state, adopted) {
   sealing.adopt(adopted);
   sealing.retryConflicts();
   transaction.setValue(storedSeals.keys, adopted.storedValue);
+  if (transaction.value(storedSeals.locked)) storeUnreadable(state);
   readAgain(state);
   return true;
 }
@@ -55,6 +57,16 @@ const refused = (words) => new EditError("refused", words);
 /** Returns the zones with records or changes that the new keys seal, and the held ones do not. */
 function newlySealed({ sealing, transaction }, keys) {
   return [...transaction.zones].filter((zone) => keys.zoneKeys(zone) && !sealing.isSealed(zone));
+}
+
+/** Checks that the keys open some of what the relay has in a locked zone. `keys`: null if the zone
+ * stays locked. */
+function checkOpening({ sealing }, keys) {
+  const missing = keys ? sealing.missingKeysOf(keys.zone) : new Set();
+  if (missing.size > 0 && !keys.generations.some(({ id }) => missing.has(id))) {
+    throw refused(`zone ${keys.zone} is sealed with a key that is not among these; use a code of a `
+      + "device that shows its records");
+  }
 }
 
 /** Checks that nothing of the zone has left the device unsealed. */
@@ -99,6 +111,7 @@ export function forgetUnreadable(state) {
 
 function storeUnreadable({ sealing, transaction }) {
   transaction.setValue(storedSeals.unreadable, sealing.storedUnreadable);
+  transaction.setValue(storedSeals.locked, sealing.storedLocked);
 }
 
 // from the relay
@@ -131,14 +144,18 @@ function opened(state, seal, record) {
  */
 export function arrivedRecords(state, page, isSnapshot) {
   const { sealing } = state;
-  if (sealing.isEmpty) return page.changes;
+  const arePlain = sealing.isEmpty && !sealing.hasUnreadable
+    && page.changes.every((record) => ZoneSeal.keyIdOf(record) === null);
+  if (arePlain) return page.changes;
   const arrivals = [];
   const withheld = [];
   let hasNoted = false;
   for (const record of page.changes) {
     const seal = sealing.seal(record.zone);
     if (!seal) {
-      arrivals.push(record);
+      const plainFault = faultOfPlain(state, record);
+      if (plainFault) hasNoted = noteLocked(state, record, plainFault) || hasNoted;
+      else arrivals.push(record);
       continue;
     }
     const { arrived, fault } = opened(state, seal, record);
@@ -154,6 +171,20 @@ export function arrivedRecords(state, page, isSnapshot) {
     else if (isSnapshot) state.transaction.markNamed(keyOf({ zone, name }), state.snapshot);
   }
   return arrivals;
+}
+
+/** Returns the fault of a record of a zone of which the device has no keys; null if it may be
+ * taken. */
+function faultOfPlain({ sealing }, record) {
+  const keyId = ZoneSeal.keyIdOf(record);
+  if (keyId !== null) return new SealFault("unknownKey", keyId);
+  return sealing.isLocked(record.zone) ? new SealFault("notSealed") : null;
+}
+
+/** Locks the record's zone. Returns true if that changed what is stored. */
+function noteLocked({ sealing }, record, fault) {
+  const isNews = sealing.lock(record.zone);
+  return sealing.note(keyOf(record), record.deleted ? null : fault) || isNews;
 }
 
 /** Returns those of the relay's records that this device holds, with their names here. */
@@ -188,9 +219,18 @@ export function openedResults(state, results, entries) {
     if (!result.conflict) {
       return { entry, kind: result.tag > 0 ? "saved" : "omitted", tag: result.tag };
     }
-    if (!seal) return { entry, kind: "conflict", server: result.conflict };
+    if (!seal) return { entry, ...plainConflict(state, result.conflict) };
     return { entry, ...openedConflict(state, seal, entry, result.conflict) };
   });
+}
+
+function plainConflict(state, server) {
+  const { sealing } = state;
+  const fault = faultOfPlain(state, server);
+  if (!fault) return { kind: "conflict", server };
+  if (sealing.lock(server.zone)) storeUnreadable(state);
+  sealing.noteConflict(keyOf(server), fault);
+  return { kind: "unreadable" };
 }
 
 function openedConflict(state, seal, entry, server) {
