@@ -176,7 +176,7 @@ test("a device for a part of the account has its part in its row, and others hav
 test("a code may be for the apps, the vault and other zones, or for what this browser has", () => {
   const apps = ["Timer", "Clipboard", "Memos", "Habits", "Vault"];
   assert.deepEqual(codeZones(null, []), apps);
-  assert.deepEqual(codeZones({ access: "read" }, ["Todos", "Memos", "Books", "Todos"]),
+  assert.deepEqual(codeZones({ access: "read" }, ["Todos", "Memos", "Books", "Keys", "Todos"]),
     [...apps, "Books", "Todos"]);
   assert.deepEqual(codeZones({ zones: ["Memos"], access: "write" }, ["Memos"]), ["Memos"]);
   assert.equal(codeZones(null, Array.from({ length: 40 }, (_, at) => `z${at}`)).length, 16);

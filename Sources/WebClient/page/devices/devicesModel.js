@@ -37,7 +37,8 @@ export const codeLifetimes = Object.freeze([
 
 /**
  * Returns the zones to which a code may be limited: at most those of this browser, and otherwise
- * those of the apps, of the vault, and of the records of other programs.
+ * those of the apps, of the vault, and of the records of other programs. The zone of the account's
+ * own keys is for no device alone.
  *
  * @param {object | null} scope this browser's scope
  * @param {string[]} used zones of the account's records, in any order
@@ -45,7 +46,8 @@ export const codeLifetimes = Object.freeze([
 export function codeZones(scope, used) {
   if (scope?.zones) return scope.zones;
   const own = [...apps.map(({ zone }) => zone), "Vault"];
-  return [...own, ...[...new Set(used)].filter((zone) => !own.includes(zone)).sort()]
+  const others = [...new Set(used)].filter((zone) => ![...own, "Keys"].includes(zone));
+  return [...own, ...others.sort()]
     .slice(0, limits.zonesOfCode);
 }
 
