@@ -7,6 +7,7 @@ import urllib.request
 
 from playwright.sync_api import expect
 
+from relay import Agent
 from stage import Story, Visitor
 
 SECOND = "C4VH-1EZB-83NW"
@@ -90,7 +91,8 @@ class SealedStories(Story):
 
     def stored(self):
         """All bytes of the relay's store."""
-        return b"".join(it.read_bytes() for it in self.relay.folder.rglob("*") if it.is_file())
+        files = (self.relay.folder / "store").rglob("*")
+        return b"".join(it.read_bytes() for it in files if it.is_file())
 
     def test_a_memo_reaches_a_browser_that_was_paired_and_the_relay_cannot_read_it(self):
         first = self.sealed_visitor(color_scheme="dark")
@@ -192,6 +194,29 @@ class SealedStories(Story):
         # The next code is a new beginning.
         self.join(second, first.show_code())
         self.assertEqual(len(self.devices()), 3)
+
+    def test_terminals_and_a_page_give_each_other_the_keys(self):
+        laptop = Agent(self.relay.folder / "laptop")
+        laptop.run("join", "--relay", self.relay.url, "--new", "--sealed", "--name", "laptop")
+        laptop.run("memo", "add", MEMO)
+        laptop.run("sync")
+        person = self.visitor()
+        self.join(person, laptop.json("pair")[0]["code"])
+        self.reads_memo(person)
+        person.go("Devices")
+        words = laptop.json("key", "words")[0]["words"]
+        self.assertEqual(" ".join(self.shown_words(person)), words)
+        tablet = self.relay.agent("tablet", person.show_code())
+        tablet.run("sync")
+        self.assertIn("The quick brown fox", tablet.run("memo", "list"))
+        self.assertEqual(tablet.json("key", "words")[0]["words"], words)
+        tablet.run("clipboard", "add", "from the tablet")
+        tablet.run("sync")
+        person.go("Clipboard")
+        expect(person.page.get_by_text("from the tablet")).to_be_visible()
+        stored = self.stored()
+        self.assertNotIn(b"quick brown fox", stored)
+        self.assertNotIn(b"from the tablet", stored)
 
     def test_a_code_for_some_apps_carries_their_keys_alone(self):
         first, second = self.sealed_visitor(), self.visitor()
