@@ -6,6 +6,7 @@ import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
 import LockstepRuntime
+import LockstepSealing
 import LockstepStorage
 import LockstepStorageSQLite
 import LockstepWire
@@ -46,9 +47,11 @@ package final class HomeHolder {
       var homeRules = try HomeRules(of: folder)
       if let rules { try homeRules.store(rules) }
       let apps = AppCatalog.all(vaultKey: VaultKeys.source(in: folder))
+      var replica = Replica(store: store, apps: apps + homeRules.apps)
+      try HomeKeys.makeDeviceKey(&replica)
       let group = try HomeGroup.make(
         folder, store: store, identity: identity, apps: apps + homeRules.apps,
-        appZones: apps.map(\.zone), configuration: configuration, settings)
+        appZones: apps.map(\.zone) + [KeyRing.zone], configuration: configuration, settings)
       let scope = identity.credentials.scope
       let mirror = VaultMirror(folder, mail, scope: scope, log: log) { group.post($0) }
       let keeper = HomeNames(identity, trust, log: log) { group.post($0) }

@@ -2,6 +2,7 @@ import Lockstep
 import LockstepApps
 import LockstepCommandLine
 import LockstepModel
+import LockstepSealing
 
 /// Merge rules that a home keeps for zones that no app of this program knows:
 ///
@@ -38,6 +39,10 @@ package struct HomeRules {
     if let app = AppCatalog.all.first(where: { $0.zone == table.zone }) {
       throw CommandFailure(
         "the zone \(table.zone) has the rules of the app \(app.name); choose another zone")
+    }
+    guard table.zone != KeyRing.zone else {
+      throw CommandFailure(
+        "the zone \(table.zone) is for the account's keys alone; choose another zone")
     }
     let before = stored
     do throws(RuleFault) {

@@ -6,10 +6,12 @@ import LockstepModel
 /// generation that seals: the other generations, and the secret of the records' names.
 ///
 ///     zone "Keys", record "ring", type "keyRing"
-///     {"key": id of the generation, "sealed": AES-256-SIV of `SealingKeys.storedValue`}
+///     {"key": id of the generation, "plain": zones that are not sealed,
+///      "sealed": AES-256-SIV of `SealingKeys.storedValue`}
 ///
 /// `sealed` is Base64 for URLs without padding. Its key is derived from the generation's secret,
-/// with "ring" (`KeyGeneration`), and its associated data are "lockstep key ring".
+/// with "ring" (`KeyGeneration`), and its associated data are "lockstep key ring". `plain` is a
+/// hint for devices without keys, and what is sealed decides.
 package enum KeyRing {
   package enum Fault: Error, Hashable {
     /// The record has not this form, or was changed.
@@ -21,13 +23,24 @@ package enum KeyRing {
   package static let zone = Name(trusted: "Keys")
   package static let record = Name(trusted: "ring")
   package static let type = Name(trusted: "keyRing")
+  package static var key: RecordKey { RecordKey(zone: zone, name: record) }
   private static let data = Array("lockstep key ring".utf8)
 
   /// Returns the record's fields; nil if these are not the keys of a whole account.
   package static func fields(of keys: SealingKeys) -> JSONValue? {
-    guard let current = keys.current else { return nil }
+    guard case .account(let account, let plainZones) = keys,
+      let current = account.generations.last
+    else { return nil }
     let sealed = seal(of: current).sealed(Array(keys.storedValue.text.utf8), data: data)
-    return ["key": .string(current.id), "sealed": .string(Base64.encodeURL(sealed))]
+    return [
+      "key": .string(current.id), "plain": .array(plainZones.sorted().map { .string($0.text) }),
+      "sealed": .string(Base64.encodeURL(sealed)),
+    ]
+  }
+
+  /// Returns the zones that the record says are not sealed.
+  package static func plainZones(in fields: JSONValue?) -> Set<Name> {
+    Set((fields?["plain"]?.array ?? []).compactMap { $0.string.flatMap { Name($0) } })
   }
 
   /// Returns the keys in the record; `generation` is the one that its phrase gave.

@@ -57,6 +57,7 @@ extension ReplicaState {
       try apply(each, isSnapshot: isSnapshot, &applied)
       if isSnapshot, each.record != nil { transaction.markNamed(each.key, snapshot: snapshot) }
     }
+    lockSealedAccount(arrived)
     if takeHandovers(arrived), sealing.hasUnreadable {
       // What could not be read is read again, with the new keys.
       _ = movePositionBack(to: nil)

@@ -9,6 +9,25 @@ extension ReplicaState {
   static let sealDeviceKey = "seal.device"
   static let sealMembersKey = "seal.members"
 
+  /// Saves the record of the account's keys, if the home has none or one that was changed: it shows
+  /// other devices that the account is sealed, and a phrase needs it.
+  private mutating func putKeyRing(_ clock: ClockReading) throws(StorageError) {
+    guard let keys = sealing.held, let generation = keys.current,
+      let fields = KeyRing.fields(of: keys)
+    else { return }
+    let held = try transaction.record(KeyRing.key)
+    do throws(KeyRing.Fault) {
+      let known = try KeyRing.keys(in: held?.value, openedBy: generation)
+      if known == keys { return }
+    } catch {
+      // Another device may have made newer keys, which come to this one with its next sync.
+      if case .otherKey = error { return }
+    }
+    _ = try writeChange(
+      KeyRing.key, type: KeyRing.type, fields: fields.serialized(),
+      stamp: stamp(after: held, clock), clock)
+  }
+
   /// See `ReplicaTask.makeDeviceKey`.
   mutating func makeDeviceKey(
     _ secret: [UInt8], _ clock: ClockReading
@@ -24,6 +43,7 @@ extension ReplicaState {
     let name = KeyHandover.deviceRecord(of: device)
     let record = RecordKey(zone: KeyRing.zone, name: name)
     let fields = KeyHandover.fields(ofKey: key.publicKey, of: device, generation).serialized()
+    try putKeyRing(clock)
     // A record that another generation has sealed is sealed anew by whoever has made the newer one.
     guard try transaction.record(record)?.fields == nil else { return }
     putMember(device, key.publicKey)

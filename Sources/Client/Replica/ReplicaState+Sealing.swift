@@ -5,6 +5,23 @@ import LockstepStorage
 
 /// Keys of a home, for a program that works on its store without an agent.
 extension Replica {
+  /// Locks the home of a device that joins a sealed account without its keys. `ring`: fields of the
+  /// record of the keys; nil: the account is not sealed, and nothing is locked.
+  package static func setLock(of store: Store, by ring: JSONValue?) throws(StorageError) {
+    let text = ring.map { ring -> String in
+      var lock = ZoneLock()
+      lock.lockAll(but: KeyRing.plainZones(in: ring))
+      return lock.storedText
+    }
+    try store.write([.setValue(key: ReplicaState.sealLockedKey, text)])
+  }
+
+  /// True if the home has no keys of zones whose records are sealed.
+  package static func isLocked(_ store: Store) throws(StorageError) -> Bool {
+    guard let text = try store.value(ReplicaState.sealLockedKey) else { return false }
+    return !ZoneLock(stored: text).isEmpty
+  }
+
   /// Returns the keys of the home's sealed zones; nil if it seals none.
   package static func keys(in store: Store) throws(StorageError) -> SealingKeys? {
     try ReplicaState.keys(in: store)
@@ -42,7 +59,9 @@ extension ReplicaState {
 
   /// See `ReplicaTask.seal`. Returns the device's new position if it reads again from the
   /// beginning.
-  mutating func adoptSeals(_ keys: SealingKeys) throws(StorageError)
+  mutating func adoptSeals(
+    _ keys: SealingKeys, replacesPlain: Bool = false
+  ) throws(StorageError)
     -> (Result<Bool, EditFailure>, movedTo: ChangePosition?)
   {
     guard identity != nil else { return (.failure(.notJoined), nil) }
@@ -52,18 +71,24 @@ extension ReplicaState {
     let held = sealing.held
     let adopted = held?.replaced(by: keys) ?? keys
     if let held, !adopted.contains(held) {
-      let reason = "a zone is sealed with a key that is not among the new ones"
+      let reason =
+        "this home has keys of the account that are not among the new ones; for a device with a "
+        + "part of the account, use a new home"
       return (.failure(.refused(EditRefusal(reason))), nil)
     }
     guard adopted != held else { return (.success(false), nil) }
-    for zone in sealing.lockedZones.sorted() {
+    for zone in sealing.lock.zones.sorted() {
       guard let keys = adopted.keys(of: zone) else { continue }
       if let failure = failure(ofOpening: keys) { return (.failure(failure), nil) }
     }
     for zone in try zonesOfHome() where held?.keys(of: zone) == nil {
       guard let keys = adopted.keys(of: zone) else { continue }
-      if let failure = try failure(ofSealing: keys) { return (.failure(failure), nil) }
-      try removeSealedRecords(of: zone)
+      if replacesPlain {
+        if let failure = try forgetPlainVersions(of: zone) { return (.failure(failure), nil) }
+      } else if let failure = try failure(ofSealing: keys) {
+        return (.failure(failure), nil)
+      }
+      try removeReadRecords(of: zone)
     }
     sealing.adopt(adopted)
     sealing.retryConflicts()
@@ -116,9 +141,31 @@ extension ReplicaState {
     return nil
   }
 
-  /// Removes records that arrived sealed before the keys: the snapshot that follows brings them.
+  /// Makes the changes that wait new ones, whatever they were made on: that was not sealed. Fails
+  /// if one of them is on its way to the relay.
+  private mutating func forgetPlainVersions(of zone: Name) throws(StorageError) -> EditFailure? {
+    for var entry in transaction.outbox.entries where entry.key.zone == zone {
+      guard !entry.isSent else {
+        return .refused(EditRefusal("a change of zone \(zone.text) is being sent; try again"))
+      }
+      guard entry.fields != nil else {
+        transaction.remove(entry)
+        try transaction.removeRecord(entry.key)
+        continue
+      }
+      entry.state = .waiting
+      entry.base = nil
+      entry.lineage = nil
+      entry.firstSent = nil
+      transaction.put(entry)
+      try transaction.put(try record(of: entry, tag: 0))
+    }
+    return nil
+  }
+
+  /// Removes the records that have arrived before the keys: the snapshot that follows brings them.
   /// Changes that no relay has seen stay, and are sealed when they are sent.
-  private mutating func removeSealedRecords(of zone: Name) throws(StorageError) {
+  private mutating func removeReadRecords(of zone: Name) throws(StorageError) {
     for record in try transaction.allRecords(zone: zone) {
       if transaction.outbox.open(record.key) == nil { try transaction.removeRecord(record.key) }
     }
@@ -137,9 +184,7 @@ extension ReplicaState {
   mutating func loadSealing() throws(StorageError) {
     sealing = SealedZones()
     if let text = try transaction.store.value(Self.sealLockedKey) {
-      for zone in JSONValue(ifJSON: Array(text.utf8))?.array ?? [] {
-        if let zone = zone.string.flatMap({ Name($0) }) { _ = sealing.lock(zone) }
-      }
+      sealing.lock = ZoneLock(stored: text)
     }
     if let text = try transaction.store.value(Self.sealUnreadableKey) {
       let (faults, hasMore) = Self.unreadable(stored: text)
@@ -170,7 +215,7 @@ extension ReplicaState {
     for record in page.changes {
       guard let seal = sealing.seal(record.zone) else {
         if let fault = fault(ofPlain: record) {
-          hasNoted = sealing.lock(record.zone) || hasNoted
+          hasNoted = sealing.lock.insert(record.zone) || hasNoted
           hasNoted = sealing.note(record.key, record.isDeleted ? nil : fault) || hasNoted
         } else {
           arrived.append(.plain(record))
@@ -273,7 +318,7 @@ extension ReplicaState {
       case .conflict(_, let server):
         guard let seal else {
           guard let fault = fault(ofPlain: server) else { return (entry, .conflict(server)) }
-          if sealing.lock(server.zone) { storeUnreadable() }
+          if sealing.lock.insert(server.zone) { storeUnreadable() }
           sealing.noteConflict(server.key, fault)
           return (entry, .unreadable)
         }
@@ -357,8 +402,21 @@ extension ReplicaState {
     }
     let value: JSONValue = ["more": .bool(sealing.hasMoreUnreadable), "records": .array(list)]
     transaction.setValue(Self.sealUnreadableKey, value.text)
-    let locked = sealing.lockedZones.sorted().map { JSONValue.string($0.text) }
-    transaction.setValue(Self.sealLockedKey, locked.isEmpty ? nil : JSONValue.array(locked).text)
+    storeLock()
+  }
+
+  private mutating func storeLock() {
+    transaction.setValue(Self.sealLockedKey, sealing.lock.isEmpty ? nil : sealing.lock.storedText)
+  }
+
+  /// Locks all zones if a page shows that the account is sealed, and this device has no keys.
+  mutating func lockSealedAccount(_ arrived: [ArrivedRecord]) {
+    guard sealing.isEmpty, scope.zones == nil else { return }
+    for record in arrived.compactMap(\.record)
+    where record.key == KeyRing.key && !record.isDeleted {
+      sealing.lock.lockAll(but: KeyRing.plainZones(in: record.value))
+      storeLock()
+    }
   }
 
   private static func unreadable(stored text: String) -> ([RecordKey: SealFault], hasMore: Bool) {

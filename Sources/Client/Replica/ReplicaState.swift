@@ -139,8 +139,8 @@ struct ReplicaState {
     case .setSyncing(let order, let zone, let isOn):
       let (result, movedTo) = try setSyncing(zone, isOn)
       return .switched(order, result, movedTo: movedTo)
-    case .seal(let order, let keys):
-      let (result, movedTo) = try adoptSeals(keys)
+    case .seal(let order, let keys, let replacesPlain):
+      let (result, movedTo) = try adoptSeals(keys, replacesPlain: replacesPlain)
       return .switched(order, result, movedTo: movedTo)
     case .answerRestore(let order, let app):
       return .switched(order, try answerRestore(of: app), movedTo: nil)
@@ -195,7 +195,7 @@ struct ReplicaState {
     -> Result<LoadedHome, EditFailure>
   {
     try join(identity)
-    if let keys, case (.failure(let failure), _) = try adoptSeals(keys) {
+    if let keys, case (.failure(let failure), _) = try adoptSeals(keys, replacesPlain: true) {
       try discard()
       try load()
       return .failure(failure)
@@ -514,13 +514,17 @@ extension ReplicaState {
     let stamped = value.map { merging.stamped($0, of: type, over: held, in: key.zone, context) }
     let fields = stamped?.serialized()
     if let failure = failure(of: fields, type: type, for: key) { return .failure(failure) }
+    guard key.zone != KeyRing.zone else {
+      return .failure(
+        .refused(EditRefusal("the zone \(key.zone.text) is for the account's keys alone")))
+    }
     if sealing.isLocked(key.zone) {
       return .failure(
         .refused(
           EditRefusal(
-            "the records of zone \(key.zone.text) are sealed, and this device does not have the "
-              + "account's keys: pair it again with a code of a device that has them, or restore "
-              + "them from the phrase")))
+            "the account's records are sealed, and this device does not have the keys: pair it "
+              + "again with a code of a device that has them (lockstep agent pair), or restore "
+              + "them from the phrase (lockstep agent key restore)")))
     }
     if let fields, sealing.isSealed(key.zone), namesFiles(fields, type: type, at: key) {
       return .failure(

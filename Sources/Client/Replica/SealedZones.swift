@@ -14,8 +14,9 @@ import LockstepSealing
 ///   other, and not their tags and times: a version that the held one includes is a former version,
 ///   and the held one is saved again; versions that do not include each other are merged.
 ///
-/// A zone is *locked* once the relay has had a sealed record of it, and this device has no keys:
-/// it takes nothing of the zone, and sends nothing, until it has the keys.
+/// A zone is *locked* once the relay has had a sealed record of it, or the record of the account's
+/// keys, and this device has no keys: it takes nothing of the zone, and sends nothing, until it has
+/// the keys.
 struct SealedZones {
   /// This home as the author of versions; nil until it makes one.
   var writer: SealingWriter?
@@ -31,7 +32,7 @@ struct SealedZones {
   /// True if more of them were found than are listed. Until all are read anew, no local change to
   /// an unlisted record can replace one: the relay refuses it as a conflict.
   private(set) var hasMoreUnreadable = false
-  private(set) var lockedZones: Set<Name> = []
+  var lock = ZoneLock()
   /// This device's own key, for new keys of the account; nil until it has one.
   var deviceKey: X25519PrivateKey?
   var members = KeyMembers()
@@ -46,19 +47,16 @@ struct SealedZones {
   /// True if the relay is known to have records that the device cannot read.
   var hasUnreadable: Bool {
     !unreadable.isEmpty || hasMoreUnreadable || !unreadableConflicts.isEmpty
-      || !lockedZones.isEmpty
+      || !lock.isEmpty
   }
 
   mutating func adopt(_ keys: SealingKeys) {
     held = keys
     seals = ZoneSeals()
-    lockedZones = lockedZones.filter { keys.keys(of: $0) == nil }
+    lock.open(keys)
   }
 
-  func isLocked(_ zone: Name) -> Bool { lockedZones.contains(zone) }
-
-  /// Returns true if it was not locked before.
-  mutating func lock(_ zone: Name) -> Bool { lockedZones.insert(zone).inserted }
+  func isLocked(_ zone: Name) -> Bool { lock.contains(zone) && !isSealed(zone) }
 
   mutating func setUnreadable(_ faults: [RecordKey: SealFault], hasMore: Bool) {
     unreadable = faults
@@ -107,6 +105,49 @@ struct SealedZones {
     guard hasUnreadable, let seal = seal(key.zone) else { return false }
     let relayKey = RecordKey(zone: key.zone, name: relayNames.name(of: key, seal))
     return unreadable[relayKey] != nil || unreadableConflicts[relayKey] != nil
+  }
+}
+
+/// Zones that are locked (`SealedZones`): some, or all of an account but some.
+struct ZoneLock: Hashable {
+  private(set) var zones: Set<Name> = []
+  /// Zones that are not locked although the account is; nil: the account is not.
+  private var plainZones: Set<Name>?
+
+  init() {}
+
+  var isEmpty: Bool { zones.isEmpty && plainZones == nil }
+
+  func contains(_ zone: Name) -> Bool {
+    if zones.contains(zone) { return true }
+    guard let plainZones else { return false }
+    return zone != KeyRing.zone && !plainZones.contains(zone)
+  }
+
+  /// Returns true if the zone was not among `zones` before.
+  mutating func insert(_ zone: Name) -> Bool { zones.insert(zone).inserted }
+
+  mutating func lockAll(but plainZones: Set<Name>) { self.plainZones = plainZones }
+
+  /// Opens what these keys open.
+  mutating func open(_ keys: SealingKeys) {
+    zones = zones.filter { keys.keys(of: $0) == nil }
+    if keys.current != nil { plainZones = nil }
+  }
+
+  var storedText: String {
+    let value: JSONValue = ["zones": .array(zones.sorted().map { .string($0.text) })]
+    let plain = plainZones.map { JSONValue.array($0.sorted().map { .string($0.text) }) }
+    return value.setting("allBut", to: plain).text
+  }
+
+  /// A text in another form locks nothing: the records do so again.
+  init(stored text: String) {
+    let value = JSONValue(ifJSON: Array(text.utf8))
+    zones = Set((value?["zones"]?.array ?? []).compactMap { $0.string.flatMap { Name($0) } })
+    plainZones = value?["allBut"]?.array.map { list in
+      Set(list.compactMap { $0.string.flatMap { Name($0) } })
+    }
   }
 }
 

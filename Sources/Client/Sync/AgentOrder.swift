@@ -35,7 +35,11 @@ package enum AgentOrder: Sendable {
   /// Seals the zones that these keys have: from now on, only sealed records of them are taken and
   /// sent. Refused if a zone has records that are not sealed, or is sealed with a key that is not
   /// among these. Stored in the home, and never undone. Reported as `switched`.
-  case seal(OrderID, SealingKeys)
+  ///
+  /// `replacesPlain`: for the keys of an account that seals these zones already. Plain records of
+  /// them are then not refused, but taken for foreign ones: the home drops them, and seals its own
+  /// changes that wait.
+  case seal(OrderID, SealingKeys, replacesPlain: Bool = false)
   /// The user accepts the records of an app that other devices have made (`AgentStatus.questions`).
   /// Reported as `switched`.
   case answerRestore(OrderID, app: String)

@@ -96,7 +96,9 @@ enum AgentRevokeCommand {
     summary: "Removes another device from the account, for example if it was lost or sold.",
     discussion: """
       It is disconnected at once and receives nothing new. Its data stays on it, including the \
-      vault's key; docs/security.md describes the consequences.
+      keys that it has. If the account's records are sealed, this device makes new keys first, \
+      which the removed one does not get: with its former keys it can read nothing that is \
+      written afterwards. The vault keeps its key; docs/security.md describes the consequences.
       """,
     options: AgentApp.options,
     operands: Command.Operands("DEVICE", "Its name or its id; see lockstep agent devices.")
@@ -115,14 +117,18 @@ enum AgentRevokeCommand {
       if device.id.text == status.device {
         throw CommandFailure("that is this device; remove it with lockstep agent leave")
       }
+      let hasKeys = try HomeKeys.keys(in: session.folder)?.current != nil
+      // Before it is removed: if that fails, it is still listed, and the command is repeated.
+      let made = hasKeys ? try NewKeys.make(session, without: [device.id]) : nil
       try call.revoke(device.id, token: member.token)
       if arguments[AgentCommand.json] {
-        return try TerminalOutput.printed(
-          JSONValue.object([JSONMember("revoked", .string(device.id.text))]).text)
+        let json: JSONValue = ["revoked": .string(device.id.text)]
+        return try TerminalOutput.printed(json.setting("newKeys", to: made?.json).text)
       }
       let name = RowText.line(device.description.deviceName)
       return try TerminalOutput.printed(
-        "\(name) (\(device.id.text)) was removed from this account")
+        "\(name) (\(device.id.text)) was removed from this account"
+          + (made.map { "\n" + $0.text } ?? ""))
     }
   }
 

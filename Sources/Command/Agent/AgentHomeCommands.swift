@@ -99,8 +99,7 @@ enum AgentPairCommand {
         "link": .string(pageLink), "deviceLink": .string(deviceLink),
         "opensVault": .bool(opensVault), "scope": offer.scope.json,
       ]
-      guard keys != nil else { return json }
-      return json.setting("carriesKeys", to: .bool(true))
+      return json.setting("carriesKeys", to: .bool(keys != nil))
         .setting("words", to: keys?.current.map { .string($0.checkWords) })
     }
 
@@ -130,7 +129,17 @@ enum AgentPairCommand {
     let own = try session.scope()
     let secret = VaultSecret(word: Entropy.secrets.word())
     var request = try request(arguments, own)
-    let keys = try HomeKeys.keys(in: session.folder)?.limited(to: request.scope(within: own))
+    let limit = request.scope(within: own)
+    if let zones = limit.zones, zones.contains(KeyRing.zone) {
+      throw CommandFailure("the zone \(KeyRing.zone) is for the account's keys alone; leave it out")
+    }
+    if try HomeKeys.isLocked(session.folder) {
+      throw CommandFailure(
+        "the account's records are sealed, and this device does not have the keys, so its code "
+          + "would not carry them: pair from a device that has them, or restore them first "
+          + "(lockstep agent key restore)")
+    }
+    let keys = try HomeKeys.keys(in: session.folder)?.limited(to: limit)
     request.wrapped = try HomeKeys.wrapped(keys, of: session.account(), secret)
     let offer = try member.call.pairingOffer(request, token: member.token)
     let code = VaultCode(offer: offer.code, secret: secret)
@@ -183,11 +192,23 @@ enum AgentStatusCommand {
         _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       }
       let status = HomeStatus(json: try session.send(.status))
+      let keys = try HomeKeys.keys(in: session.folder)
+      if arguments[AgentCommand.json] {
+        let words = keys?.current.map { JSONValue.string($0.checkWords) }
+        return try TerminalOutput.printed(
+          status.json.setting("hasKeys", to: .bool(keys != nil)).setting("words", to: words).text)
+      }
       return try TerminalOutput.printed(
-        arguments[AgentCommand.json]
-          ? status.json.text : status.text(wall: SystemClock.moment().wall)
-      )
+        status.text(wall: SystemClock.moment().wall) + keysLine(keys))
     }
+  }
+}
+
+extension AgentStatusCommand {
+  /// Returns a line about the home's keys; empty if it has none.
+  fileprivate static func keysLine(_ keys: SealingKeys?) -> String {
+    guard let keys else { return "" }
+    return "\nkeys      " + (keys.current?.checkWords ?? "of its zones alone")
   }
 }
 
@@ -304,8 +325,9 @@ enum AgentLeaveCommand {
     name: "leave",
     summary: "Removes the device from its account and its data from the home.",
     discussion: """
-      Synced data stays in the account; its other devices are not affected. The vault's key is \
-      deleted with the home; on the account's last device, write down its phrase first.
+      Synced data stays in the account; its other devices are not affected. The account's keys \
+      and the vault's are deleted with the home; on the account's last device, write down their \
+      phrases first.
       """,
     options: [AgentCommand.home.entry, isForced.entry]
   ) { arguments throws(CommandFailure) in
@@ -328,6 +350,18 @@ enum AgentLeaveCommand {
     return try TerminalOutput.printed("\(folder.path) has left its account")
   }
 
+  /// Throws if the home has keys without which nobody can read what it leaves behind.
+  private static func requireNoKeys(_ folder: HomeFolder) throws(CommandFailure) {
+    var phrases: [String] = []
+    if try HomeKeys.keys(in: folder)?.current != nil { phrases.append("key phrase") }
+    if try VaultKeyFile(folder).key() != nil { phrases.append("vault phrase") }
+    guard !phrases.isEmpty else { return }
+    let commands = phrases.map { "lockstep agent \($0) --home \(folder.path)" }
+    throw CommandFailure(
+      "this is the account's last device, and nobody can read its sealed records without its keys: "
+        + "write down the output of " + commands.joined(separator: " and of "))
+  }
+
   private static func readHome(
     _ folder: HomeFolder
   ) throws(CommandFailure) -> (HomeIdentity?, Int) {
@@ -346,12 +380,9 @@ enum AgentLeaveCommand {
     do throws(CommandFailure) {
       // To a device with a part of the account, the relay shows no other.
       if !isForced, identity.credentials.scope == .everything,
-        try VaultKeyFile(folder).key() != nil,
         try call.devices(token: token).devices.count == 1
       {
-        throw CommandFailure(
-          "this is the account's last device, and without the vault's key the vault is unreadable: "
-            + "write down the output of lockstep agent vault phrase --home \(folder.path)")
+        try requireNoKeys(folder)
       }
       try call.revoke(identity.credentials.device, token: token)
     } catch {

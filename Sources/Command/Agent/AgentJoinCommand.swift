@@ -93,11 +93,13 @@ enum AgentJoinCommand {
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)
     let (keys, secret): (SealingKeys?, VaultSecret?)
+    let isLocked: Bool
     do throws(CommandFailure) {
       (keys, secret) =
         arguments[isSealed] ? (HomeKeys.make(), nil) : try PairingKeys.open(joined, typed?.code)
       try CommandFailure.wrap { () throws(HomeFault) in try trust.store(in: folder) }
-      try HomeKeys.join(identity, keys, folder, store)
+      let member = HomeAccess(relay: relay, token: credentials.token, trust: trust.trust)
+      isLocked = try HomeKeys.join(identity, keys, folder, store, member)
     } catch {
       // No home has its token.
       call.discard(credentials)
@@ -107,27 +109,27 @@ enum AgentJoinCommand {
       secret.flatMap { typed?.code.with(secret: $0) }, credentials.scope, folder,
       HomeAccess(relay: relay, token: credentials.token, trust: trust.trust),
       isRequired: joined.wrapped == nil)
-    try printJoined(identity, keys, opensVault: vault == .success(true), arguments)
+    try printJoined(
+      identity, keys, opensVault: vault == .success(true), isLocked: isLocked, arguments)
     if case .failure(let failure) = vault { throw failure }
     return .success
   }
 
   private static func printJoined(
-    _ identity: HomeIdentity, _ keys: SealingKeys?, opensVault: Bool, _ arguments: Arguments
+    _ identity: HomeIdentity, _ keys: SealingKeys?, opensVault: Bool, isLocked: Bool,
+    _ arguments: Arguments
   ) throws(CommandFailure) {
     let (credentials, scope) = (identity.credentials, identity.credentials.scope)
     if arguments[AgentCommand.json] {
-      var json: JSONValue = [
+      let json: JSONValue = [
         "accountID": .string(credentials.account.text),
         "deviceID": .string(credentials.device.text),
         "deviceName": .string(identity.deviceName), "relay": .string(identity.relay),
-        "scope": scope.json,
+        "scope": scope.json, "hasKeys": .bool(keys != nil), "isLocked": .bool(isLocked),
+        "opensVault": .bool(opensVault),
       ]
-      if let keys {
-        json = json.setting("hasKeys", to: .bool(true))
-          .setting("words", to: keys.current.map { .string($0.checkWords) })
-      }
-      _ = try TerminalOutput.printed(json.text)
+      let words = keys?.current.map { JSONValue.string($0.checkWords) }
+      _ = try TerminalOutput.printed(json.setting("words", to: words).text)
       return
     }
     var text =
@@ -135,7 +137,17 @@ enum AgentJoinCommand {
       + identity.relay + (opensVault ? ", and has the key of its vault" : "")
     if scope != .everything { text += "\nIt may \(RowText.line(scope.abilities))." }
     if let keys { text += "\n\n" + sealedNote(keys, isNew: arguments[isNew]) }
+    if isLocked { text += "\n\n" + lockedNote }
     _ = try TerminalOutput.printed(text)
+  }
+
+  private static var lockedNote: String {
+    """
+    The account's records are sealed, and that code carries no keys: this device can read
+    and change nothing yet. Bring the keys with one of these:
+      lockstep agent join --code CODE   a code of lockstep agent pair, on a device with the keys
+      lockstep agent key restore        the phrase that was written down
+    """
   }
 
   private static func sealedNote(_ keys: SealingKeys, isNew: Bool) -> String {

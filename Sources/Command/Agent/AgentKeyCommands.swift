@@ -1,5 +1,6 @@
 import Glibc
 import Lockstep
+import LockstepApps
 import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
@@ -15,7 +16,7 @@ enum AgentKeyCommand {
       An account of lockstep agent join --new --sealed has keys that its devices share and the \
       relay never learns. Other devices get them with the code of lockstep agent pair.
       """,
-    subcommands: [words, phrase, restore])
+    subcommands: [words, phrase, restore, rotate])
 
   // MARK: words
 
@@ -135,7 +136,7 @@ enum AgentKeyCommand {
     if isTerminal { TerminalOutput.writeToStandardError("Phrase: ") }
     let text =
       isTerminal
-      ? readLine() ?? ""
+      ? readTypedPhrase()
       : try StandardInput.text(try StandardInput.read(atMost: 4 << 10, "the phrase"), "the phrase")
     do throws(KeyPhrase.Fault) {
       return try KeyPhrase.generation(from: text)
@@ -144,8 +145,21 @@ enum AgentKeyCommand {
     }
   }
 
+  /// Reads lines until they have as many words as a phrase: it is printed on several lines, and may
+  /// be pasted so. An empty line ends it.
+  private static func readTypedPhrase() -> String {
+    var text = ""
+    while let line = readLine(), !line.allSatisfy(\.isWhitespace) {
+      text += line + " "
+      if text.count(where: \.isLetter) >= 5 * KeyPhrase.wordCount { break }
+    }
+    return text
+  }
+
   static func explanation(_ fault: KeyPhrase.Fault) -> String {
     switch fault {
+    case .letters(5 * VaultPhrase.wordCount):
+      "that is a phrase of a vault; lockstep agent vault restore takes it; nothing was changed"
     case .letters(let count):
       "a recovery phrase of an account has \(KeyPhrase.wordCount) words of five letters, "
         + "\(5 * KeyPhrase.wordCount) letters in all, and this has \(count); nothing was changed"
@@ -153,6 +167,26 @@ enum AgentKeyCommand {
       "word \(place) is misspelt: it cannot be in a recovery phrase; nothing was changed"
     case .checksum:
       "the checksum is wrong: a word is misspelt, or two are swapped; nothing was changed"
+    }
+  }
+
+  // MARK: rotate
+
+  static let rotate = Command(
+    name: "rotate",
+    summary: "Makes new keys, for everything that is written from now on.",
+    discussion: """
+      lockstep agent revoke does it, too: the device that is removed does not get the new keys. \
+      The other devices get them with their next sync; what was written before stays readable \
+      with the former keys, which they keep. Devices that were paired for some zones do not get \
+      new keys: pair them again.
+      """,
+    options: AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let made = try NewKeys.make(session)
+      if arguments[AgentCommand.json] { return try TerminalOutput.printed(made.json.text) }
+      return try TerminalOutput.printed(made.text)
     }
   }
 
@@ -178,6 +212,7 @@ enum AgentKeyCommand {
   private static func noKeys(_ folder: HomeFolder) -> CommandFailure {
     CommandFailure(
       "the home \(folder.path) has no keys: its account's records are not sealed, or it joined "
-        + "with a code that carries none; lockstep agent key restore brings them back")
+        + "with a code that carries none; if they are sealed, lockstep agent key restore brings "
+        + "the keys back")
   }
 }

@@ -68,16 +68,51 @@ package enum HomeKeys {
     }
   }
 
+  /// True if the account's records are sealed, and the home does not have the keys.
+  package static func isLocked(_ folder: HomeFolder) throws(CommandFailure) -> Bool {
+    try CommandFailure.wrap { () throws(StorageError) in
+      let store = try SQLiteReplicaStore(reading: folder.path)
+      defer { store.close() }
+      return try Replica.isLocked(store)
+    }
+  }
+
   /// Makes the home a device of the account, with these keys if there are any: both or neither.
+  /// Returns true if the account's records are sealed, and the home has no keys then: it reads and
+  /// changes nothing until it has.
   package static func join(
     _ identity: HomeIdentity, _ keys: SealingKeys?, _ folder: HomeFolder,
-    _ store: SQLiteReplicaStore
-  ) throws(CommandFailure) {
+    _ store: SQLiteReplicaStore, _ member: HomeAccess
+  ) throws(CommandFailure) -> Bool {
+    let held = try CommandFailure.wrap { () throws(StorageError) in try Replica.keys(in: store) }
+    var ring: Record?
+    if keys == nil, held == nil, identity.credentials.scope.zones == nil {
+      ring = try member.call.record(KeyRing.record, zone: KeyRing.zone, token: member.token)
+    }
+    // Before the identity, without which nothing is sent.
+    if keys == nil, held == nil {
+      try CommandFailure.wrap { () throws(StorageError) in
+        try Replica.setLock(of: store, by: ring?.value)
+      }
+    }
     let apps = AppCatalog.all(vaultKey: VaultKeys.source(in: folder))
     var replica = Replica(store: store, apps: apps + (try HomeRules(of: folder)).apps)
     let failure = try CommandFailure.wrap { () throws(StorageError) in
       try replica.join(identity, keys, wall: SystemClock.moment().wall)
     }
     if let failure { throw CommandFailure(failure.explanation) }
+    try makeDeviceKey(&replica)
+    return ring != nil
+  }
+
+  /// Gives the home a key of its own, with which others give it new keys of the account; without
+  /// effect if it has one, or not the account's keys. No agent may work on the store.
+  package static func makeDeviceKey(
+    _ replica: inout Replica<SQLiteReplicaStore>
+  ) throws(CommandFailure) {
+    let secret = Entropy.secrets.bytes(X25519PrivateKey.byteCount)
+    try CommandFailure.wrap { () throws(StorageError) in
+      try replica.makeDeviceKey(secret, wall: SystemClock.moment().wall)
+    }
   }
 }

@@ -128,13 +128,13 @@ extension RelayCall {
     }
   }
 
-  /// Saves mutations. Returns one result per mutation, in order.
-  package func save(_ mutations: [Mutation], zone: Name, token: String) throws(CommandFailure)
-    -> [MutationResult]
-  {
+  /// Saves mutations. Returns one result per mutation, in order. `isAtomic`: all of them or none.
+  package func save(
+    _ mutations: [Mutation], zone: Name, token: String, isAtomic: Bool = false
+  ) throws(CommandFailure) -> [MutationResult] {
     var random = Entropy.seededRandom()
     let request = SaveRequest(
-      id: BatchID(random: &random), zone: zone, atomic: false, mutations: mutations)
+      id: BatchID(random: &random), zone: zone, atomic: isAtomic, mutations: mutations)
     let body = try perform(
       HTTPCallRequest(
         "POST", path: ["v1", "zones", zone.text, "records"], token: token,

@@ -294,7 +294,7 @@ package struct HomeNode: Node, ~Copyable {
     case .setSyncing(let zone, let isOn):
       agent.handle(.ordered(.setSyncing(newOrder(for: id), zone: zone, isOn)), at: moment)
     case .seal(let keys):
-      agent.handle(.ordered(.seal(newOrder(for: id), keys)), at: moment)
+      agent.handle(.ordered(.seal(newOrder(for: id), keys, replacesPlain: true)), at: moment)
     case .answerRestore(let app):
       agent.handle(.ordered(.answerRestore(newOrder(for: id), app: app)), at: moment)
     case .credentials:

@@ -184,8 +184,8 @@ package struct HomeStatus {
       let unreadable = count("unreadable")
       if unreadable > 0 {
         reasons.append(
-          (unreadable == 1 ? "1 record is sealed" : "\(unreadable) records are sealed")
-            + " and cannot be read here: " + unreadableAdvice)
+          "\(unreadable) \(unreadable == 1 ? "record" : "records") of sealed zones cannot be read "
+            + "here: " + unreadableAdvice)
       }
       if let detail = json["piecesRefused"]?.string {
         reasons.append("files cannot be uploaded: \(detail)" + left)
@@ -199,8 +199,8 @@ package struct HomeStatus {
   private var unreadableAdvice: String {
     let first = (json["unreadableRecords"]?.array ?? []).first
     return first?["fault"]?.string == SealFault.unknownKey("").kind
-      ? "get the account's keys with lockstep agent key unlock or restore"
-      : "another device must save them again, or somebody has changed them at the relay"
+      ? "bring the account's keys with a code of lockstep agent pair, or lockstep agent key restore"
+      : "a device without the keys has written them, or somebody has changed them at the relay"
   }
 
   /// Returns the zones of a member; nil if there are none.
@@ -224,10 +224,20 @@ package struct HomeStatus {
     return scope == .everything ? "" : "\nscope     \(scope.summary)"
   }
 
+  /// One line for each zone and fault. The records' names at the relay say nothing to a person.
   private var unreadableLines: String {
-    (json["unreadableRecords"]?.array ?? []).map { record in
-      "\nsealed    \(record["zone"]?.string ?? "")/\(record["name"]?.string ?? ""): "
-        + SealFault.text(ofKind: record["fault"]?.string)
+    var counts: [(zone: String, kind: String, count: Int)] = []
+    for record in json["unreadableRecords"]?.array ?? [] {
+      let (zone, kind) = (record["zone"]?.string ?? "", record["fault"]?.string ?? "")
+      if let index = counts.firstIndex(where: { $0.zone == zone && $0.kind == kind }) {
+        counts[index].count += 1
+      } else {
+        counts.append((zone, kind, 1))
+      }
+    }
+    return counts.map { line in
+      "\nunread    \(line.zone): \(line.count) \(line.count == 1 ? "record" : "records") "
+        + SealFault.text(ofKind: line.kind)
     }.joined()
   }
 
