@@ -26,6 +26,40 @@ struct SealVectorTests {
     }
   }
 
+  @Test func keysAreWrappedAlikeAndOpen() throws {
+    for vector in try vectors("wrap", count: 3) {
+      let account = try #require(vector["account"]?.string.flatMap { AccountID(text: $0) })
+      let letters = Array(try #require(vector["letters"]?.string).utf8)
+      let keys = try #require(vector["keys"].flatMap { SealingKeys(stored: $0) })
+      let salt = try bytes(vector["salt"])
+      let own = try WrappedKeys.text(of: keys, account: account, secret: letters, salt: salt)
+      #expect(try WrappedKeys.keys(in: own, account: account, secret: letters) == keys)
+      let wrapped = try #require(vector.expect("wrapped"))
+      #expect(try WrappedKeys.keys(in: wrapped, account: account, secret: letters) == keys)
+    }
+  }
+
+  @Test func wrappedKeysOpenForTheSamePeople() throws {
+    for vector in try vectors("unwrap", count: 37) {
+      let account = try #require(vector["account"]?.string.flatMap { AccountID(text: $0) })
+      let letters = Array(try #require(vector["letters"]?.string).utf8)
+      let wrapped = try #require(vector["wrapped"]?.string)
+      do throws(WrappedKeys.Fault) {
+        let keys = try WrappedKeys.keys(in: wrapped, account: account, secret: letters)
+        let expected = vector.value["expect"]?["keys"].flatMap { SealingKeys(stored: $0) }
+        #expect(keys == expected, "\(vector.note)")
+      } catch {
+        let fault =
+          switch error {
+          case .malformed, .tooLong, .noMemory: ["form", "malformed"]
+          case .wrongSecret: ["secret"]
+          case .otherAccount: ["account"]
+          }
+        #expect(fault.contains(vector.expect("fault") ?? ""), "\(vector.note): \(error)")
+      }
+    }
+  }
+
   @Test func namesAreTheSame() throws {
     for vector in try vectors("name", count: 10) {
       let nameSecret = try bytes(vector["nameSecret"])
