@@ -7,12 +7,16 @@ import json
 import os
 import re
 import select
+import signal
 import sqlite3
+import subprocess
 
 from account_stories import Owner
 from backup_stories import back_up
 from sharing_and_export_stories import at_terminal
-from story import Home, Relay, folder, main, refused, run, wait_until
+from sidecar_stories import Sidecar
+from story import (
+    LOCKSTEP, PATIENCE, Home, Relay, expect, folder, main, record, refused, run, wait_until)
 from terminal_stories import Screen
 
 WORDS = r"[a-z]{5}( [a-z]{5}){5}"
@@ -418,6 +422,22 @@ def story_at_a_terminal_the_second_half_is_asked_for():
         assert names(phone) == ["laptop", "phone"]
 
 
+def story_who_gives_up_at_the_question_leaves_no_device_behind():
+    """By Ctrl-C, by the end of input, and by the end of the terminal."""
+    with sealed_account() as (directory, relay, phone):
+        for number, end in enumerate(("\x03", "\x04", None)):
+            tablet = Home(os.path.join(directory, f"tablet{number}"))
+            first, _ = halves(offer(phone)["code"])
+            with Screen(tablet, "join", "--relay", relay.address, "--code", first) as screen:
+                question(screen, "12 letters: ")
+                if end == "\x04":
+                    screen.type(end)
+                else:
+                    screen.process.send_signal(signal.SIGINT if end else signal.SIGHUP)
+                screen.process.wait()
+            assert names(phone) == ["phone"], (end, names(phone))
+
+
 # MARK: parts of an account
 
 def story_a_device_for_one_zone_has_the_key_of_that_zone_alone():
@@ -517,6 +537,104 @@ def story_a_phrase_is_shown_on_a_terminal_or_on_demand():
         code, text = at_terminal(phone, "key", "phrase", typed=[])
         assert code == 0 and " ".join(text.split()).startswith(phrase_of(phone)), text
         assert " ".join(phone.run("key", "phrase", "--show").split()).startswith(phrase_of(phone))
+
+
+def story_a_phrase_is_pasted_at_a_terminal_as_it_was_printed():
+    """In its three lines; none of them is left for the shell."""
+    with account_without_devices() as (_, _relay, tablet, phrase, words):
+        parts = phrase.split()
+        lines = "\n".join(" ".join(parts[at:at + 6]) for at in range(0, len(parts), 6))
+        code, text = at_terminal(tablet, "key", "restore", typed=[lines])
+        assert code == 0 and words in text, text
+        assert tablet.memos() == ["Bread", "Milk"]
+
+
+def story_a_device_without_the_keys_says_so():
+    """A new device with a code of the relay's owner: joining, the status and the doctor name the
+    keys that it needs, and how to bring them back; no list looks as if the account were empty."""
+    with account_without_devices() as (directory, relay, tablet, _phrase, _words):
+        other = Home(os.path.join(directory, "other"))
+        code = Owner(relay.store).json("pair", tablet.status()["account"])["code"]
+        tells = {
+            "join": join(relay, other, code).stdout, "status": tablet.run("status"),
+            "doctor": run("doctor", "--home", tablet.path).stdout}
+        done = subprocess.run(
+            [LOCKSTEP, "agent", "memo", "list", "--home", tablet.path], capture_output=True,
+            text=True, timeout=PATIENCE)
+        tells["memo list"] = done.stdout + done.stderr
+        silent = [each for each, text in tells.items() if "lockstep agent key restore" not in text]
+        assert not silent, silent
+
+
+def story_a_device_without_the_keys_sends_nothing_that_the_relay_can_read():
+    """Before the phrase is typed, a person adds a memo, copies a text, starts the timer: refused,
+    or kept until there are keys. The phrase then works, and so does a code of another device."""
+    for with_phrase in (True, False):
+        with sealed_account() as (directory, relay, phone):
+            phone.run("memo", "add", "Milk")
+            phrase, account = phrase_of(phone), phone.status()["account"]
+            tablet = Home(os.path.join(directory, "tablet"))
+            join(relay, tablet, Owner(relay.store).json("pair", account)["code"])
+            for words in (("memo", "add", "PLAIN MEMO"), ("clipboard", "add", "PLAIN CLIP"),
+                          ("habits", "add", "PLAIN HABIT"), ("timer", "start")):
+                subprocess.run(
+                    [LOCKSTEP, "agent", *words, "--home", tablet.path], capture_output=True,
+                    stdin=subprocess.DEVNULL, timeout=PATIENCE)
+            assert b"PLAIN" not in files_in(relay.store)
+            if with_phrase:
+                restore(tablet, phrase)
+            else:
+                join(relay, tablet, offer(phone)["code"])
+            assert "Milk" in tablet.memos()
+            assert phone.status()["state"] == "inSync", phone.status()
+
+
+def story_a_record_that_is_not_sealed_does_not_make_the_phrase_useless():
+    """Somebody at the relay plants a memo that is not sealed. A new device restores the keys, reads
+    the other memos, and does not take this one."""
+    with account_without_devices() as (directory, relay, tablet, phrase, words):
+        expect(tablet.person(relay).save({
+            **record("planted"), "type": "Memo",
+            "fields": {"title": "Planted", "content": "Planted", "date": 1}}, zone="Memos"), 200)
+        late = Home(os.path.join(directory, "late"))
+        code = Owner(relay.store).json("pair", tablet.status()["account"])["code"]
+        join(relay, late, code)
+        for home in (late, tablet):
+            assert words in restore(home, phrase)
+            assert home.memos() == ["Bread", "Milk"]
+
+
+def story_no_program_takes_the_force_from_a_phrase():
+    """A program on the home's socket can neither remove nor replace the record of the keys, nor
+    save its own records in their zone, where nothing is sealed."""
+    with sealed_account() as (directory, relay, phone):
+        phone.run("memo", "add", "Milk")
+        phrase, account = phrase_of(phone), phone.status()["account"]
+        with phone.start_agent(), Sidecar(phone) as program:
+            for words in ({"do": "delete", "name": "ring"},
+                          {"do": "save", "name": "ring", "type": "T", "fields": {"a": "PLAIN"}},
+                          {"do": "save", "name": "other", "type": "T", "fields": {"a": "PLAIN"}}):
+                answer = program.ask(words.pop("do"), zone="Keys", **words)
+                assert "error" in answer, answer
+            wait_until(program.is_in_sync, "the phone to be in sync")
+        table = os.path.join(directory, "rules.json")
+        with open(table, "w") as file:
+            json.dump({"zone": "Keys", "types": {"Todo": {"conflict": "ask"}}}, file)
+        refused("agent", "run", "--rules", table, home=phone.path, code=2, says="Keys")
+        assert b"PLAIN" not in files_in(relay.store)
+        tablet = Home(os.path.join(directory, "tablet"))
+        join(relay, tablet, Owner(relay.store).json("pair", account)["code"])
+        restore(tablet, phrase)
+        assert tablet.memos() == ["Milk"]
+
+
+def story_the_last_device_does_not_leave_with_keys_that_nobody_wrote_down():
+    """Otherwise the account's records could never be read again. With --force it leaves."""
+    with sealed_account() as (_, _relay, phone):
+        phone.run("memo", "add", "Milk")
+        phone.refuses("leave", says=["lockstep agent key phrase", "--force"])
+        assert phone.memos() == ["Milk"]
+        phone.run("leave", "--force")
 
 
 # MARK: for programs
@@ -623,6 +741,19 @@ def story_a_revoked_device_joins_again_with_what_it_had_not_sent():
         join(relay, laptop, offer(phone)["code"])
         laptop.run("sync")
         assert phone.memos() == ["Bread"] and check_words(laptop) == check_words(phone)
+
+
+def story_a_device_of_the_whole_account_is_not_paired_down_in_silence():
+    """It has the account's keys already; a code for one zone is refused with the next step, and
+    the account lists no new device."""
+    with sealed_account() as (directory, relay, phone):
+        laptop = Home(os.path.join(directory, "laptop"))
+        join(relay, laptop, offer(phone)["code"])
+        phone.run("revoke", "laptop")
+        refused("agent", "join", "--relay", relay.address, "--code", "-", home=laptop.path,
+                input=offer(phone, "--zones", "Memos")["code"] + "\n",
+                says=["lockstep agent leave"])
+        assert names(phone) == ["phone"]
 
 
 def story_two_devices_join_at_once():
