@@ -21,7 +21,7 @@ struct ReplicaLockedZoneTests {
       Issue.record("the edit is not refused")
       return
     }
-    #expect(refusal.reason.contains("does not have the account's keys"))
+    #expect(refusal.reason.contains("does not have the keys"))
     #expect(relay.records.count == 1)
   }
 

@@ -72,8 +72,8 @@ extension ReplicaState {
     let adopted = held?.replaced(by: keys) ?? keys
     if let held, !adopted.contains(held) {
       let reason =
-        "this home has keys of the account that are not among the new ones; for a device with a "
-        + "part of the account, use a new home"
+        "this home has keys of the account that are not among the new ones: leave the account "
+        + "first (lockstep agent leave), or use a new home"
       return (.failure(.refused(EditRefusal(reason))), nil)
     }
     guard adopted != held else { return (.success(false), nil) }

@@ -37,13 +37,51 @@ enum PairingKeys {
   private static func ask(_ problem: String) throws(CommandFailure) -> VaultSecret? {
     guard isatty(STDIN_FILENO) == 1 else { throw failure(problem) }
     var sentence = problem
+    let interruption = Interruption()
+    defer { interruption.end() }
     for _ in 0..<attemptsMax {
       TerminalOutput.writeToStandardError("\(sentence)\nSecond half of the code, 12 letters: ")
-      guard let line = readLine() else { return nil }
+      guard let line = interruption.line() else { return nil }
       if let secret = VaultSecret(typed: line) { return secret }
       sentence = "that has not twelve letters and digits"
     }
     return nil
+  }
+
+  /// Reads from a terminal so that who gives up (Ctrl-C, the end of the terminal) ends the reading
+  /// and not the program: the relay has made a device, which must be removed first.
+  private struct Interruption {
+    private static let signals = [SIGINT, SIGTERM, SIGHUP]
+    private let former: [sigaction]
+
+    init() {
+      former = Self.signals.map { signal in
+        var (action, former) = (sigaction(), sigaction())
+        // Without SA_RESTART, so that a signal ends the read.
+        action.__sigaction_handler.sa_handler = { _ in }
+        _ = sigaction(signal, &action, &former)
+        return former
+      }
+    }
+
+    func end() {
+      for (signal, former) in zip(Self.signals, former) {
+        var former = former
+        _ = sigaction(signal, &former, nil)
+      }
+    }
+
+    /// Returns nil at the end of input, and after a signal.
+    func line() -> String? {
+      var bytes: [UInt8] = []
+      var byte: UInt8 = 0
+      while bytes.count < 1_000 {
+        guard read(STDIN_FILENO, &byte, 1) == 1 else { return nil }
+        if byte == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
+        bytes.append(byte)
+      }
+      return nil
+    }
   }
 
   private static func failure(_ problem: String) -> CommandFailure {

@@ -55,7 +55,7 @@ def account_without_devices():
             phone.run("memo", "add", text)
         words, phrase = check_words(phone), phrase_of(phone)
         account = phone.status()["account"]
-        phone.run("leave")
+        phone.run("leave", "--force")
         tablet = Home(os.path.join(directory, "tablet"))
         join(relay, tablet, Owner(relay.store).json("pair", account)["code"])
         yield directory, relay, tablet, phrase, words
@@ -620,7 +620,7 @@ def story_no_program_takes_the_force_from_a_phrase():
         table = os.path.join(directory, "rules.json")
         with open(table, "w") as file:
             json.dump({"zone": "Keys", "types": {"Todo": {"conflict": "ask"}}}, file)
-        refused("agent", "run", "--rules", table, home=phone.path, code=2, says="Keys")
+        refused("agent", "run", "--rules", table, home=phone.path, says="Keys")
         assert b"PLAIN" not in files_in(relay.store)
         tablet = Home(os.path.join(directory, "tablet"))
         join(relay, tablet, Owner(relay.store).json("pair", account)["code"])
@@ -652,7 +652,7 @@ def story_programs_are_told_of_keys():
         assert made == {
             "accountID": made["accountID"], "deviceID": made["deviceID"], "deviceName": "phone",
             "relay": relay.address, "scope": {"access": "write"}, "hasKeys": True,
-            "words": words}, made
+            "isLocked": False, "opensVault": False, "words": words}, made
         key = phone.json("key", "words")
         assert key == {"words": words, "key": key["key"]}, key
         assert re.fullmatch("[0-9a-f]{16}", key["key"]), key
