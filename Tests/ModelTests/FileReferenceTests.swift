@@ -25,6 +25,32 @@ struct FileReferenceTests {
     #expect(found(["title": "milk", "done": true]) == [])
   }
 
+  @Test func aReferenceNamesTheKeysOfItsChunks() {
+    let seal: JSONValue = ["zone": "Photos", "key": "00112233445566aa"]
+    let sealed = reference([one]).setting("seal", to: seal)
+    let fields: JSONValue = ["sealed": sealed, "plain": reference([two])]
+    let photos = Name(trusted: "Photos")
+    #expect(found(fields) == [one, two])
+    #expect(
+      FileReference.references(in: fields).map(\.seal) == [
+        FileReference.Seal(zone: photos, key: "00112233445566aa"), nil,
+      ])
+    #expect(FileReference.chunks(in: fields, sealedIn: photos).map(\.text) == [one])
+    #expect(FileReference.chunks(in: fields, sealedIn: Name(trusted: "Memos")) == [])
+  }
+
+  @Test func aSealOfAnotherFormSealsNothing() {
+    let photos = Name(trusted: "Photos")
+    let seals: [JSONValue] = [
+      "Photos", ["zone": "Photos"], ["key": "a"], ["zone": "", "key": "a"],
+    ]
+    for seal in seals {
+      let fields: JSONValue = ["image": reference([one]).setting("seal", to: seal)]
+      #expect(found(fields) == [one])
+      #expect(FileReference.chunks(in: fields, sealedIn: photos) == [])
+    }
+  }
+
   @Test func whatOnlyLooksLikeAReferenceIsNone() {
     #expect(found(["image": reference(["abc"])]) == [])
     #expect(found(["image": ["name": "a", "chunks": [.string(one)]]]) == [])
