@@ -131,6 +131,31 @@ package struct ZoneSeal: Sendable {
     return nil
   }
 
+  /// Number of a file's bytes in each of its chunks but the last. Files are cut at fixed places:
+  /// with the padding, the sizes of chunks then reveal nothing of the content but its rough length.
+  /// A full chunk has less than `Limits.chunkBytes` bytes.
+  package static let fileBlockBytes = Limits.chunkBytes - (64 << 10) - 1
+
+  /// Returns a block of a file as a chunk for the relay: padded, and sealed. `fileBlock`: from one
+  /// to `fileBlockBytes` bytes.
+  package func sealed(fileBlock: [UInt8]) -> [UInt8] {
+    var padded = fileBlock
+    SealPadding.pad(&padded)
+    return sealed(chunk: padded)
+  }
+
+  /// Returns the block of a file in a chunk that was sealed with this generation.
+  package func opened(
+    fileBlock chunk: [UInt8], sealedWith key: String
+  ) throws(SealFault) -> [UInt8] {
+    guard let keys = generations.last(where: { $0.id == key }) else { throw .unknownKey(key) }
+    guard let padded = keys.chunk.opened(chunk, data: ZoneSeal.chunkAssociatedData) else {
+      throw .altered
+    }
+    guard let count = SealPadding.unpaddedCount(padded) else { throw .malformed }
+    return Array(padded[..<count])
+  }
+
   private static let chunkAssociatedData = Array("lockstep chunk 1".utf8)
 
   /// All that the relay sees of a record and must not change. Each text has its length before it,

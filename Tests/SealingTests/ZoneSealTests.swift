@@ -275,7 +275,71 @@ struct ZoneSealTests {
     #expect(rotated.chunkSeed != seal.chunkSeed)
   }
 
+  // MARK: blocks of files
+
+  @Test func aBlockOfAFileOpensOnTheOtherDevice() throws {
+    let rotated = ZoneSeal(accountKeys([secret(1), secret(2)]).keys(of: memos))
+    for count in [1, 31, 32, 1_024, 70_000] {
+      let block = [UInt8](repeating: 7, count: count)
+      let chunk = seal.sealed(fileBlock: block)
+      #expect(try seal.opened(fileBlock: chunk, sealedWith: seal.keyID) == block)
+      #expect(try rotated.opened(fileBlock: chunk, sealedWith: seal.keyID) == block)
+      #expect(!chunk.starts(with: block))
+    }
+  }
+
+  @Test func aFullBlockIsAChunkThatTheRelayTakes() throws {
+    let block = [UInt8](repeating: 1, count: ZoneSeal.fileBlockBytes)
+    let chunk = seal.sealed(fileBlock: block)
+    #expect(chunk.count <= Limits.chunkBytes)
+    #expect(try seal.opened(fileBlock: chunk, sealedWith: seal.keyID) == block)
+  }
+
+  @Test func theLengthOfAChunkTellsTheLengthOfAFileRoughly() {
+    let lengths = (50_001...51_000).map { count in
+      seal.sealed(fileBlock: [UInt8](repeating: 1, count: count)).count
+    }
+    #expect(Set(lengths).count <= 2)
+  }
+
+  @Test func aChunkThatWasChangedDoesNotOpen() {
+    let chunk = seal.sealed(fileBlock: Array("a photo of the key".utf8))
+    var changed = chunk
+    changed[changed.count - 1] ^= 1
+    let cases = [changed, chunk.dropLast(), chunk.dropLast(chunk.count - 1), chunk + [0], []]
+    for bytes in cases { #expect(fault(ofChunk: Array(bytes)) == .altered) }
+  }
+
+  @Test func plainBytesAreNeverTakenForAFile() {
+    let plain = Array("a photo that somebody else has put there".utf8)
+    #expect(fault(ofChunk: plain) == .altered)
+  }
+
+  @Test func aChunkOpensOnlyWithItsOwnZoneAndGeneration() {
+    let block = Array("a photo of the key".utf8)
+    let otherZone = ZoneSeal(keys.keys(of: Name(trusted: "Habits")))
+    #expect(otherZone.keyID == seal.keyID)
+    #expect(fault(ofChunk: otherZone.sealed(fileBlock: block)) == .altered)
+    let rotated = ZoneSeal(accountKeys([secret(1), secret(2)]).keys(of: memos))
+    let newer = rotated.sealed(fileBlock: block)
+    #expect(fault(ofChunk: newer) == .altered)
+    #expect(fault(ofChunk: newer, sealedWith: rotated.keyID) == .unknownKey(rotated.keyID))
+  }
+
+  @Test func aChunkWithoutThePaddingIsMalformed() {
+    #expect(fault(ofChunk: seal.sealed(chunk: Array("not padded".utf8))) == .malformed)
+  }
+
   // MARK: tools
+
+  private func fault(ofChunk chunk: [UInt8], sealedWith key: String? = nil) -> SealFault? {
+    do throws(SealFault) {
+      _ = try seal.opened(fileBlock: chunk, sealedWith: key ?? seal.keyID)
+      return nil
+    } catch {
+      return error
+    }
+  }
 
   private func fault(_ record: Record) -> SealFault? {
     do throws(SealFault) {
