@@ -801,14 +801,111 @@ struct ReplicaSealingTests {
     #expect(try opened(relay.records[0]).text == "third")
   }
 
-  @Test mutating func filesAreRefusedUntilTheyCanBeSealed() throws {
+  // MARK: files
+
+  @Test mutating func aRecordNamesAFileThatIsSealedForItsZone() throws {
+    var (desk, phone) = try pair()
+    let hashes = try TestChunk.hashes(2)
+    try write(photo("lake", hashes), on: &desk)
+    #expect(relay.records.map(\.chunks) == [hashes])
+    #expect(relay.records.allSatisfy { !$0.content.contains("lake") })
+    try read(on: &phone)
+    let arrived = try phone.store.record(.desk("photo"))
+    #expect(arrived?.chunks == hashes)
+    #expect(arrived?.value.map { FileReference.chunks(in: $0) } == hashes)
+  }
+
+  @Test mutating func anEditOfTheTitleKeepsTheFile() throws {
+    var (desk, phone) = try pair()
+    let hashes = try TestChunk.hashes(2)
+    try write(photo("lake", hashes), on: &desk)
+    try read(on: &phone)
+    phone.pass(milliseconds: 10)
+    try write(photo("the lake", hashes), on: &phone)
+    #expect(relay.records.map(\.chunks) == [hashes])
+    #expect(try opened(relay.records[0]).value?["title"]?.string == "the lake")
+  }
+
+  @Test mutating func aFileThatIsNotSealedForTheZoneIsRefused() throws {
     var (desk, _) = try pair()
-    let hash = String(repeating: "0", count: 64)
-    let album = EditRequest.fields("album", TestApp.album, ["pieces": [.string(hash)]])
-    guard case .failure(.refused) = desk.edit(album) else {
-      Issue.record("not refused")
-      return
+    let hashes = try TestChunk.hashes(1)
+    let requests: [EditRequest] = [
+      photo("lake", hashes, sealedIn: nil), photo("lake", hashes, sealedIn: "Other"),
+      .album("photo", hashes),
+    ]
+    for request in requests {
+      guard case .failure(.refused) = desk.edit(request) else {
+        Issue.record("not refused")
+        return
+      }
     }
+    #expect(desk.outbox.unsent == 0)
+  }
+
+  @Test mutating func aZoneWithAPlainFileIsNotSealed() throws {
+    let hashes = try TestChunk.hashes(1)
+    var desk = try ReplicaHarness()
+    desk.edit(photo("lake", hashes, sealedIn: nil))
+    #expect(desk.seal(sealKeys([1])) == false)
+    desk.edit(photo("lake", []))
+    #expect(desk.seal(sealKeys([1])) == true)
+  }
+
+  @Test mutating func theRelayCannotChangeTheChunksOfARecord() throws {
+    var (desk, phone) = try pair()
+    let hashes = try TestChunk.hashes(4)
+    try write(photo("lake", Array(hashes[..<2])), on: &desk)
+    try read(on: &phone)
+    desk.pass(milliseconds: 10)
+    try write(photo("sea", Array(hashes[2...])), on: &desk)
+    let honest = relay.records[0]
+    for chunks in [[], [hashes[2]], [hashes[3], hashes[2]], hashes, Array(hashes[..<2])] {
+      var changed = honest
+      changed.chunks = chunks
+      relay.put(changed)
+      try read(on: &phone)
+      #expect(phone.outbox.unreadable.map(\.fault) == [.altered])
+      let held = try phone.store.record(.desk("photo"))
+      #expect(held?.value?["title"]?.string == "lake")
+      #expect(held?.chunks == Array(hashes[..<2]))
+    }
+    relay.put(honest)
+    try read(on: &phone)
+    #expect(try phone.store.record(.desk("photo"))?.chunks == Array(hashes[2...]))
+    #expect(phone.outbox.unreadableCount == 0)
+  }
+
+  @Test mutating func theRelayCannotMoveAFileToAnotherRecord() throws {
+    var (desk, phone) = try pair()
+    let hashes = try TestChunk.hashes(2)
+    try write(photo("lake", [hashes[0]], name: "a"), on: &desk)
+    try write(photo("sea", [hashes[1]], name: "b"), on: &desk)
+    var swapped = relay.records
+    (swapped[0].fields, swapped[1].fields) = (swapped[1].fields, swapped[0].fields)
+    (swapped[0].chunks, swapped[1].chunks) = (swapped[1].chunks, swapped[0].chunks)
+    for record in swapped { relay.put(record) }
+    try read(on: &phone)
+    #expect(phone.outbox.unreadableCount == 2)
+    #expect(try phone.store.allRecords().isEmpty)
+  }
+
+  @Test mutating func theNewerFileOfAConflictStaysWithItsChunks() throws {
+    var (desk, phone) = try pair()
+    let hashes = try TestChunk.hashes(3)
+    try write(photo("lake", [hashes[0]]), on: &desk)
+    try read(on: &phone)
+    desk.pass(milliseconds: 10)
+    phone.pass(milliseconds: 20)
+    try write(photo("desk", [hashes[1]]), on: &desk)
+    try write(photo("phone", [hashes[2]]), on: &phone)
+    try read(on: &desk)
+    try read(on: &phone)
+    for device in [desk, phone] {
+      let held = try device.store.record(.desk("photo"))
+      #expect(held?.value?["title"]?.string == "phone")
+      #expect(held?.chunks == [hashes[2]])
+    }
+    #expect(relay.records.map(\.chunks) == [[hashes[2]]])
   }
 
   @Test mutating func aNewGenerationMakesReadableWhatWasNot() throws {
@@ -966,6 +1063,27 @@ struct ReplicaSealingTests {
     throws
   {
     device.edit(.note(name, text))
+    try send(&device)
+  }
+
+  /// Returns an edit of a record with a title and a file.
+  private func photo(
+    _ title: String, _ chunks: [ChunkHash], sealedIn zone: String? = TestApp.zone.text,
+    name: String = "photo"
+  ) -> EditRequest {
+    let plain: JSONValue = [
+      "name": "a.jpg", "bytes": .number(JSONNumber(Int64(chunks.count))),
+      "chunks": .array(chunks.map { .string($0.text) }),
+    ]
+    let seal = zone.map { zone -> JSONValue in ["zone": .string(zone), "key": "00"] }
+    let fields: JSONValue = ["title": .string(title), "image": plain.setting("seal", to: seal)]
+    return .fields(name, Name(trusted: "Photo"), fields)
+  }
+
+  /// Writes a record whose chunks the relay has.
+  private mutating func write(_ edit: EditRequest, on device: inout ReplicaHarness) throws {
+    guard case .success(let record) = device.edit(edit) else { throw TestFault("not written") }
+    try device.confirmChunks(record.chunks)
     try send(&device)
   }
 

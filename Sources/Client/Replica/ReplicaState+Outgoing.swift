@@ -60,9 +60,11 @@ extension ReplicaState {
   private mutating func identify(
     _ outgoing: inout OutgoingEntry, _ random: inout SeededRandom
   ) -> String? {
-    let isSealed = sealing.isSealed(outgoing.entry.key.zone)
-    if isSealed, !outgoing.mutation.chunks.isEmpty {
-      return "The zone is sealed, and files cannot be sealed yet. Remove the file."
+    let entry = outgoing.entry
+    if let fields = entry.fields, sealing.isSealed(entry.key.zone),
+      namesUnsealedFiles(fields, type: entry.type, at: entry.key)
+    {
+      return "The zone is sealed, and a file of the record is not. Attach the file again."
     }
     // Only a program that gives the greatest number at once leads to that.
     return identify(&outgoing.entry, &random)

@@ -133,10 +133,10 @@ extension ReplicaState {
       return .refused(EditRefusal("zone \(zone) has records that are not sealed"))
     }
     let nameFiles = entries.contains { entry in
-      entry.fields.map { namesFiles($0, type: entry.type, at: entry.key) } ?? false
+      entry.fields.map { namesUnsealedFiles($0, type: entry.type, at: entry.key) } ?? false
     }
     guard !nameFiles else {
-      return .refused(EditRefusal("zone \(zone) has files, which cannot be sealed yet"))
+      return .refused(EditRefusal("zone \(zone) has files that are not sealed"))
     }
     return nil
   }
@@ -374,12 +374,13 @@ extension ReplicaState {
     return request
   }
 
-  /// True if the fields refer to chunks of files.
-  func namesFiles(_ fields: [UInt8], type: Name, at key: RecordKey) -> Bool {
+  /// True if the fields refer to chunks of files, and do not say that they are sealed for the zone.
+  func namesUnsealedFiles(_ fields: [UInt8], type: Name, at key: RecordKey) -> Bool {
+    guard let value = Merging.value(fields) else { return false }
     let chunks =
-      merging.chunks(in: fields, of: type, zone: key.zone)
-      ?? Merging.value(fields).map { FileReference.chunks(in: $0) } ?? []
-    return !chunks.isEmpty
+      merging.chunks(in: fields, of: type, zone: key.zone) ?? FileReference.chunks(in: value)
+    let sealed = Set(FileReference.chunks(in: value, sealedIn: key.zone))
+    return !sealed.isSuperset(of: chunks)
   }
 
   /// Returns the number of bytes of the fields that the relay would store.

@@ -526,9 +526,9 @@ extension ReplicaState {
               + "again with a code of a device that has them (lockstep agent pair), or restore "
               + "them from the phrase (lockstep agent key restore)")))
     }
-    if let fields, sealing.isSealed(key.zone), namesFiles(fields, type: type, at: key) {
-      return .failure(
-        .refused(EditRefusal("zone \(key.zone.text) is sealed, and files cannot be sealed yet")))
+    if let fields, sealing.isSealed(key.zone), namesUnsealedFiles(fields, type: type, at: key) {
+      let reason = "zone \(key.zone.text) is sealed, and a file of the record is not"
+      return .failure(.refused(EditRefusal(reason + "; attach it for a record of that zone")))
     }
     if let fields, let chunks = merging.chunks(in: fields, of: type, zone: key.zone),
       chunks.count > Limits.chunksPerRecord
