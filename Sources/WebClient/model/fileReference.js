@@ -1,5 +1,6 @@
 // References to the content of files in the fields of records:
-// {"name": TEXT, "bytes": NUMBER, "chunks": [HASH…]}.
+// {"name": TEXT, "bytes": NUMBER, "chunks": [HASH…]}. If the chunks are sealed, a reference also
+// has "seal": {"zone": TEXT, "key": ID}.
 
 import { limits } from "./limits.js";
 
@@ -11,20 +12,29 @@ export const areChunks = (value) =>
     && Array.from(value).every((chunk) => typeof chunk === "string" && hash.test(chunk));
 
 /** Returns the chunks that the references in a record's fields name, each once. */
-export function chunksIn(fields) {
+export const chunksIn = (fields) => chunksOfThose(fields, () => true);
+
+/** True if a version names chunks of files, and does not say that they are sealed for its zone. */
+export function namesUnsealedFiles({ zone, chunks = [], fields }) {
+  const sealed = new Set(chunksOfThose(fields, ({ seal }) =>
+    seal?.zone === zone && typeof seal.key === "string"));
+  return chunksNamed(chunks, fields).some((chunk) => !sealed.has(chunk));
+}
+
+function chunksOfThose(fields, isIncluded) {
   const found = new Set();
-  collect(fields, found);
+  collect(fields, found, isIncluded);
   return [...found];
 }
 
-function collect(value, found) {
+function collect(value, found, isIncluded) {
   if (value === null || typeof value !== "object") return;
-  if (!Array.isArray(value)) {
+  if (!Array.isArray(value) && isIncluded(value)) {
     for (const chunk of chunksOfReference(value)) {
       if (found.size < limits.chunksPerRecord) found.add(chunk);
     }
   }
-  for (const member of Object.values(value)) collect(member, found);
+  for (const member of Object.values(value)) collect(member, found, isIncluded);
 }
 
 /** Returns the chunks of an object that is a reference; none for any other object. */

@@ -59,7 +59,7 @@ test("a zone with plain records is not sealed", () => {
   assert.deepEqual(relay.records.map(({ name }) => name), ["diary"]);
 });
 
-test("a zone with files is not sealed", () => {
+test("a zone with files that are not sealed is not sealed", () => {
   const desk = new SealingDevice(1);
   desk.edit({ ...note("album", "x"), chunks: ["0".repeat(64)] });
   assert.equal(desk.seal(sealKeys(1)), "refused");

@@ -276,7 +276,7 @@ test("a copy goes on without the change of its group that cannot be sent", () =>
   assert.equal(batch.atomic, false);
 });
 
-test("a change that names files is parked", () => {
+test("a change that names files that are not sealed is parked", () => {
   const { relay, desk, phone } = pair();
   const chunks = ["0".repeat(64)];
   const version = new RecordVersion({ writer: "0".repeat(16), number: 7 });

@@ -79,13 +79,34 @@ test("a record that is too large when it is sealed is refused at once", () => {
   new SealingDevice(2).edit(large);
 });
 
-test("files are refused until they can be sealed", () => {
+const photo = (text, seal) => {
+  const file = { name: "a.jpg", bytes: 1, chunks: ["0".repeat(64)], ...(seal && { seal }) };
+  return { name: "photo", type: "Note", fields: { text, file } };
+};
+
+test("files that are not sealed for the zone are refused", () => {
   const { desk } = pair();
   const chunks = ["0".repeat(64)];
   assert.throws(() => desk.edit({ ...note("album", "x"), chunks }), { code: "refused" });
-  const file = { name: "photo", bytes: 1, chunks };
-  assert.throws(() => desk.edit({ name: "album", type: "Note", fields: { file } }),
-    { code: "refused" });
+  for (const seal of [undefined, { zone: "Other", key: "00" }, { zone: app.zone }, app.zone]) {
+    assert.throws(() => desk.edit(photo("x", seal)), { code: "refused" });
+  }
+});
+
+test("an edit keeps a sealed file, which the relay cannot take away", () => {
+  const { relay, desk, phone } = pair();
+  const seal = { zone: app.zone, key: "00" };
+  desk.edit(photo("lake", seal));
+  send(relay, desk);
+  read(relay, phone);
+  phone.edit(photo("the lake", seal));
+  send(relay, phone);
+  const [stored] = relay.records;
+  assert.deepEqual(stored.chunks, ["0".repeat(64)]);
+  assert.equal(openedBy(stored).fields.text, "the lake");
+  relay.put({ ...stored, chunks: ["1".repeat(64)] });
+  read(relay, desk);
+  assert.equal(desk.text("photo"), "lake");
 });
 
 test("a person decides between two versions, and the answer goes to all", () => {

@@ -1,7 +1,9 @@
 import { equal, frozen, isObject } from "../../json/jsonValue.js";
 import { faultOfName, faultOfSetFields, faultOfZone, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
-import { areChunks, chunksBeside, chunksNamed } from "../../model/fileReference.js";
+import {
+  areChunks, chunksBeside, chunksNamed, namesUnsealedFiles,
+} from "../../model/fileReference.js";
 import { shown } from "../../model/stamps.js";
 import { keyOf, lostVersion, standsForLost } from "../record.js";
 import { explanationOfEdit } from "../scope.js";
@@ -148,10 +150,10 @@ function checkLock({ sealing }, zone) {
 }
 
 function checkFiles({ sealing }, changes) {
-  for (const { zone, chunks } of changes) {
-    if (chunks.length > 0 && sealing.isSealed(zone)) {
-      throw new EditError("refused",
-        `the zone ${zone} is sealed, and files cannot be sealed yet; use another zone`);
+  for (const change of changes) {
+    if (sealing.isSealed(change.zone) && namesUnsealedFiles(change)) {
+      throw new EditError("refused", `the zone ${change.zone} is sealed, and a file of the record `
+        + "is not; attach it with an app on a device, a page cannot");
     }
   }
 }

@@ -1,4 +1,5 @@
 import { byteCount } from "../../json/utf8.js";
+import { namesUnsealedFiles } from "../../model/fileReference.js";
 import { limits } from "../limits.js";
 import { fingerprint, isFingerprint, keyOf, standsForLost } from "../record.js";
 import { versionOf } from "./lineage.js";
@@ -54,9 +55,9 @@ function chooseIdentified(state, offer) {
 /** Returns the change with its id as a version, or the `detail` of the reason that it cannot be
  * sent. */
 function identify(state, entry, { randomBytes }) {
-  if (state.sealing.isSealed(entry.zone) && entry.chunks?.length > 0) {
+  if (state.sealing.isSealed(entry.zone) && namesUnsealedFiles(entry)) {
     return { entry,
-      detail: "the zone is sealed, and files cannot be sealed yet; remove the file" };
+      detail: "the zone is sealed, and a file of the record is not; attach the file again" };
   }
   const made = identified(state, entry, randomBytes);
   // Only a program that gives the greatest number at once leads to that.

@@ -1,4 +1,4 @@
-import { chunksIn } from "../../model/fileReference.js";
+import { namesUnsealedFiles } from "../../model/fileReference.js";
 import { SealingKeys } from "../../sealing/sealingKeys.js";
 import { SealFault, ZoneSeal } from "../../sealing/zoneSeal.js";
 import { keyOf, standsForLost } from "../record.js";
@@ -82,8 +82,8 @@ function checkZone({ transaction }, keys) {
   if (haveLeft || !areSealed) {
     throw refused(`zone ${zone} has records here that are not sealed; sign out here first`);
   }
-  if (entries.some(({ chunks = [], fields }) => chunks.length + chunksIn(fields).length > 0)) {
-    throw refused(`zone ${zone} has files, which cannot be sealed yet`);
+  if (entries.some(namesUnsealedFiles)) {
+    throw refused(`zone ${zone} has files that are not sealed`);
   }
 }
 
