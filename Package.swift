@@ -234,8 +234,8 @@ let package = Package(
     tests(
       "Home",
       [
-        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "EventLoop",
-        "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "Home", "Stages",
+        "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage", "Client", "Apps",
+        "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "Home", "Stages",
         "TemporaryFolders",
       ]),
     tests(
@@ -267,8 +267,8 @@ let package = Package(
       name: "LockstepTests",
       dependencies: ["Lockstep"]
         + dependencies([
-          "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "Apps",
-          "Gateway", "EventLoop", "StorageFiles", "CommandLine", "Home", "Stages",
+          "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
+          "Apps", "Gateway", "EventLoop", "StorageFiles", "CommandLine", "Home", "Stages",
           "TemporaryFolders",
         ]),
       swiftSettings: strict),

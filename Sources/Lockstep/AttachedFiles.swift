@@ -1,6 +1,8 @@
 import LockstepClient
 import LockstepCrypto
 import LockstepModel
+import LockstepSealing
+import LockstepStorage
 import LockstepStorageFiles
 import Synchronization
 
@@ -31,36 +33,77 @@ extension Lockstep {
   /// the record that holds the reference; save that within a day, or the content is removed.
   ///
   /// ```swift
-  /// let image = try await lockstep.attach(contentsOf: url)
+  /// let image = try await lockstep.attach(contentsOf: url, for: Photo.self)
   /// try await lockstep.save(Photo(title: "lake", image: image))
   /// ```
   ///
-  /// - Parameter url: A file of at most 16 GiB. It is copied, and may change or go afterwards.
+  /// - Parameters:
+  ///   - url: A file of at most 16 GiB, or 15.7 GiB if the zone is sealed. It is copied, and may
+  ///     change or go afterwards.
+  ///   - type: Type of the record. In an account whose records are sealed, the content is sealed
+  ///     with the keys of its zone, and no other zone's record can have the reference.
   /// - Returns: A reference for a field of a record.
+  public func attach<Record: SyncedRecord>(
+    contentsOf url: URL, for type: Record.Type
+  ) async throws -> FileReference {
+    let zone = try names(type).zone
+    return try await attach(url, sealedBy: try await sealingKeys()?.keys(of: zone))
+  }
+
+  /// Stores the content of a file on this device, for a record of any type. In an account whose
+  /// records are sealed, the type must be known: this call then needs types that are all of one
+  /// zone, and throws `file` else.
   public func attach(contentsOf url: URL) async throws -> FileReference {
+    let zones = Set(models.compactMap { Name($0.zone) }).sorted()
+    let keys = try await sealingKeys()
+    let zoneKeys = zones.compactMap { keys?.keys(of: $0) }
+    guard zoneKeys.isEmpty || zones.count == 1 else {
+      throw LockstepError.file(
+        path: url.path,
+        reason: "this account seals files with keys of zones; call attach(contentsOf:for:)")
+    }
+    return try await attach(url, sealedBy: zoneKeys.first)
+  }
+
+  private func attach(_ url: URL, sealedBy keys: ZoneKeys?) async throws -> FileReference {
     guard url.isFileURL else {
       throw LockstepError.file(
         path: url.absoluteString, reason: "it is no file URL; download it, then attach the file")
     }
-    let source = try await Self.onThread { try FileSource(url.path) }
+    let seal = keys.map { ZoneSeal($0) }
+    let blockBytes = seal == nil ? Limits.chunkBytes : ZoneSeal.fileBlockBytes
+    let limit = Limits.chunksPerRecord * blockBytes
+    let source = try await Self.onThread { try FileSource(url.path, limit: limit) }
     var chunks: [ChunkHash] = []
     var bytes = 0
     while true {
       try Task.checkCancellation()
-      let block = try await Self.onThread { try source.read(Limits.chunkBytes) }
-      if block.isEmpty { break }
-      guard chunks.count < Limits.chunksPerRecord else {
-        throw LockstepError.fileTooLarge(
-          path: url.path, limit: Limits.chunksPerRecord * Limits.chunkBytes)
+      let (count, chunk) = try await Self.onThread {
+        let block = try source.read(blockBytes)
+        return (block.count, block.isEmpty ? [] : seal?.sealed(fileBlock: block) ?? block)
       }
-      chunks.append(try await add(block))
-      bytes += block.count
+      if count == 0 { break }
+      guard chunks.count < Limits.chunksPerRecord else {
+        throw LockstepError.fileTooLarge(path: url.path, limit: limit)
+      }
+      chunks.append(try await add(chunk))
+      bytes += count
     }
-    return FileReference(name: url.lastPathComponent, bytes: bytes, chunks: chunks)
+    return FileReference(
+      name: url.lastPathComponent, bytes: bytes, chunks: chunks,
+      seal: seal.map { FileReference.Seal(zone: $0.zone, key: $0.keyID) })
   }
 
-  private func add(_ block: [UInt8]) async throws -> ChunkHash {
-    let report = try await engine.perform({ .addChunk($0, block) })
+  /// Returns the keys of the home's sealed zones; nil if it seals none.
+  private func sealingKeys() async throws -> SealingKeys? {
+    let home = engine.folder
+    return try await Self.onThread {
+      try HomeReading.perform(home) { store throws(StorageError) in try Replica.keys(in: store) }
+    }
+  }
+
+  private func add(_ chunk: [UInt8]) async throws -> ChunkHash {
+    let report = try await engine.perform({ .addChunk($0, chunk) })
     guard case .chunkAdded(_, let result) = report else { throw LockstepError.closed }
     switch result {
     case .success(let hash): return hash
@@ -78,18 +121,27 @@ extension Lockstep {
   ///   - reference: A reference from a field of a record.
   ///   - progress: Called as the content arrives.
   /// - Throws: `fileUnavailable` if neither this device nor the relay has the content, `offline`
-  ///   without a network.
+  ///   without a network, `fileKeyMissing` and `fileUnreadable` if the content is sealed and does
+  ///   not open.
   public func file(
     _ reference: FileReference, progress: (@Sendable (FileProgress) -> Void)? = nil
   ) async throws -> URL {
     let copies = FileCopies(engine.folder)
     if let path = try copies.find(reference) { return URL(fileURLWithPath: path) }
+    let opener = try await opener(of: reference)
     let draft = try await Self.onThread { try copies.begin(reference) }
     var done = 0
     for hash in reference.chunks {
       let before = done
-      done += try await read(hash, of: reference, into: draft) { bytes in
-        progress?(FileProgress(bytesDone: before + bytes, bytesInAll: reference.bytes))
+      let chunk = try await read(hash, of: reference) { bytes in
+        // A sealed chunk is longer than what is in it.
+        let reached = min(before + bytes, reference.bytes)
+        progress?(FileProgress(bytesDone: reached, bytesInAll: reference.bytes))
+      }
+      done += try await Self.onThread {
+        let block = try opener(chunk)
+        try draft.write(block)
+        return block.count
       }
     }
     guard done == reference.bytes else {
@@ -99,11 +151,28 @@ extension Lockstep {
     return URL(fileURLWithPath: try await Self.onThread { try draft.finish() })
   }
 
-  /// Appends a chunk to the copy, and returns its size.
+  /// Returns a function that gives a chunk's part of the content.
+  private func opener(
+    of reference: FileReference
+  ) async throws -> @Sendable ([UInt8]) throws(LockstepError) -> [UInt8] {
+    guard let named = reference.seal else { return { chunk throws(LockstepError) in chunk } }
+    let keys = try await sealingKeys()?.keys(of: named.zone)
+    guard let seal = keys.map({ ZoneSeal($0) }) else {
+      throw LockstepError(.unknownKey(named.key), file: reference.name)
+    }
+    return { chunk throws(LockstepError) in
+      do throws(SealFault) {
+        return try seal.opened(fileBlock: chunk, sealedWith: named.key)
+      } catch {
+        throw LockstepError(error, file: reference.name)
+      }
+    }
+  }
+
+  /// Returns the bytes of a chunk.
   private func read(
-    _ hash: ChunkHash, of reference: FileReference, into draft: FileCopies.Draft,
-    progress: @escaping @Sendable (Int) -> Void
-  ) async throws -> Int {
+    _ hash: ChunkHash, of reference: FileReference, progress: @escaping @Sendable (Int) -> Void
+  ) async throws -> [UInt8] {
     // The bytes of the download come first, and then those that are read here.
     let reported = Mutex(0)
     let progress = { @Sendable (bytes: Int) in
@@ -120,21 +189,20 @@ extension Lockstep {
       progress(progressed.bytesDone)
     }
     defer { engine.stopListening(listener) }
-    var count = 0
+    var chunk: [UInt8] = []
     for await report in engine.reports(of: { .readChunk($0, hash, offset: 0, count: .max) }) {
       try Task.checkCancellation()
       guard case .chunkRead(_, let result) = report else { throw LockstepError.closed }
       switch result {
       case .success(let portion):
-        try draft.write(portion.bytes)
-        count += portion.bytes.count
-        progress(count)
+        chunk += portion.bytes
+        progress(chunk.count)
       case .failure(let failure): throw LockstepError(failure, file: reference.name)
       }
     }
     // The reports end as well if the task is cancelled.
     try Task.checkCancellation()
-    return count
+    return chunk
   }
 }
 
@@ -156,6 +224,14 @@ extension LockstepError {
     case .stopping: self = .closed
     }
   }
+
+  init(_ fault: SealFault, file name: String) {
+    if let key = fault.keyID {
+      self = .fileKeyMissing(name: name, key: key)
+    } else {
+      self = .fileUnreadable(name: name, reason: SealFault.text(ofKind: fault.kind))
+    }
+  }
 }
 
 /// A file that is read from its beginning. For one thread at a time.
@@ -163,7 +239,8 @@ private final class FileSource: @unchecked Sendable {
   private let path: String
   private let descriptor: Int32
 
-  init(_ path: String) throws(LockstepError) {
+  /// - Parameter limit: Greatest number of bytes.
+  init(_ path: String, limit: Int) throws(LockstepError) {
     self.path = path
     // Without waiting for the other end of a pipe.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -172,7 +249,6 @@ private final class FileSource: @unchecked Sendable {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw .file(path: path, reason: "it is no regular file")
     }
-    let limit = Limits.chunksPerRecord * Limits.chunkBytes
     guard Int(status.st_size) <= limit else { throw .fileTooLarge(path: path, limit: limit) }
   }
 
@@ -200,7 +276,7 @@ private final class FileSource: @unchecked Sendable {
 
 /// Copies of files in a home, each in a folder of its own, named by its content:
 ///
-///     HOME/files/<hash of the reference's chunks>/<name>
+///     HOME/files/<hash of the reference's chunks and seal>/<name>
 struct FileCopies {
   /// Time for which an unused copy stays, in seconds.
   private static let keepSeconds = 7 * 24 * 3_600
@@ -296,10 +372,11 @@ struct FileCopies {
 }
 
 extension FileReference {
-  /// Identifies the content: the SHA-256 of its chunks' hashes, in hexadecimal.
+  /// Identifies the content: the SHA-256 of its chunks' hashes and its seal, in hexadecimal.
   fileprivate var contentID: String {
     let digest = SHA256()
     for chunk in chunks { digest.update(chunk.bytes) }
+    if let seal { digest.update(Array("\(seal.zone.text) \(seal.key)".utf8)) }
     return ChunkHash(bytes: digest.finish())?.text ?? ""
   }
 }

@@ -37,7 +37,7 @@ public final class Lockstep: Sendable {
 
   let engine: DeviceEngine
   private let relay: RelayAddress
-  private let models: [any SyncedRecord.Type]
+  let models: [any SyncedRecord.Type]
 
   private init(
     _ engine: DeviceEngine, _ relay: RelayAddress, _ models: [any SyncedRecord.Type]
@@ -371,7 +371,7 @@ public final class Lockstep: Sendable {
         engine, zone: type.zone, type: type.recordType, where: isIncluded, sortedBy: isBefore))
   }
 
-  private func names(_ type: any SyncedRecord.Type) throws(LockstepError) -> (
+  func names(_ type: any SyncedRecord.Type) throws(LockstepError) -> (
     zone: Name, type: Name
   ) {
     guard models.contains(where: { $0 == type }), let zone = Name(type.zone),

@@ -54,6 +54,10 @@ public enum LockstepError: Error, Hashable, Sendable {
   case fileTooLarge(path: String, limit: Int)
   /// The content of a file is not available.
   case fileUnavailable(name: String, reason: String)
+  /// The content of a file is sealed with a key that this device does not have.
+  case fileKeyMissing(name: String, key: String)
+  /// The content of a file does not open with the key with which it was sealed.
+  case fileUnreadable(name: String, reason: String)
   /// Too many calls of one kind are in progress.
   case busy
   /// `leave` would lose changes that the relay does not have.
@@ -121,6 +125,11 @@ extension LockstepError: CustomStringConvertible {
     case .fileUnavailable(let name, let reason):
       "the content of \(name) is not available: \(reason); try again once the device that attached "
         + "it has synced"
+    case .fileKeyMissing(let name, let key):
+      "the content of \(name) is sealed with the key \(key), which this device does not have; pair "
+        + "it again with a device that shows the file"
+    case .fileUnreadable(let name, let reason):
+      "the content of \(name) cannot be read: it is \(reason); attach the file again"
     case .busy: "too many calls are in progress; await some of them first"
     case .unsentChanges(let count): LockstepError.textOfUnsent(count)
     case .offline(let reason): "the relay cannot be reached: \(reason); try again later"
