@@ -5,6 +5,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 import LockstepStorageSQLite
 import LockstepTerminal
@@ -34,6 +35,8 @@ package struct HomeExport {
     package var files = 0
     /// Number of chunks that belong to none of these files.
     package var chunks = 0
+    /// Number of those that are sealed with a key that the home does not have, or do not open.
+    package var sealedChunks = 0
     /// Part of the account that the home's device may use, and the export can contain.
     package var scope = DeviceScope.everything
   }
@@ -47,9 +50,13 @@ package struct HomeExport {
     var lastSync: Int64?
     /// Folder of the chunks' files, if it is not the account's.
     var chunkFolder: AccountID?
+    /// Keys of the sealed zones; nil if none is sealed.
+    var keys: SealingKeys?
   }
 
-  package static let folders = ["memos", files, unsealedFiles, "chunks"]
+  package static let folders = ["memos", files, unsealedFiles, ExportFolder.chunks, sealedChunks]
+  /// Folder of the chunks that do not open. They must not be mistaken for content.
+  private static let sealedChunks = "chunks-sealed"
 
   package func run() throws(CommandFailure) -> Outcome {
     let snapshot = try readSnapshot()
@@ -76,8 +83,8 @@ package struct HomeExport {
     let account = snapshot.chunkFolder ?? identity.credentials.account
     let files = try writeFiles(live, seal, snapshot.chunks, of: account)
     outcome.files = files.count
-    outcome.chunks = try writeChunks(
-      snapshot.chunks.filter { !files.chunks.contains($0.hash) }, of: account)
+    let chunks = snapshot.chunks.filter { !files.chunks.contains($0.hash) }
+    try writeChunks(chunks, snapshot, of: account, &outcome)
     try write(summary(of: identity, snapshot, outcome).text + "\n", to: "home.json")
     try folder.finish()
     return outcome
@@ -92,7 +99,8 @@ package struct HomeExport {
           identity: try store.identity(), records: try store.allRecords(),
           outbox: try store.outbox(), chunks: try store.chunks(after: nil, limit: .max),
           lastSync: try store.value("sync.last").flatMap { Int64($0) },
-          chunkFolder: try store.value(ChunkFolder.key).flatMap { AccountID(text: $0) })
+          chunkFolder: try store.value(ChunkFolder.key).flatMap { AccountID(text: $0) },
+          keys: try Replica.keys(in: store))
       }
     } catch {
       throw CommandFailure("\(error)")
@@ -202,19 +210,57 @@ package struct HomeExport {
 
   // MARK: chunks of files
 
-  /// Writes chunks as the home stores them: sealed ones stay sealed. Skips one that is removed
-  /// meanwhile.
+  /// Writes chunks with the names by which records refer to them: those of a sealed zone's files as
+  /// they are on the devices, others as the home stores them. Skips one that is removed meanwhile.
   private func writeChunks(
-    _ chunks: [HeldChunk], of account: AccountID
-  ) throws(CommandFailure) -> Int {
-    var count = 0
+    _ chunks: [HeldChunk], _ snapshot: Snapshot, of account: AccountID, _ outcome: inout Outcome
+  ) throws(CommandFailure) {
+    let seals = HomeExport.seals(of: snapshot)
     for chunk in chunks {
       try checkInterruption()
       guard let bytes = try bytes(of: chunk, account) else { continue }
-      try folder.add(chunk.hash, bytes)
-      count += 1
+      guard let seal = seals[chunk.hash] else {
+        try folder.add(chunk.hash, bytes)
+        outcome.chunks += 1
+        continue
+      }
+      if let block = HomeExport.opened(bytes, seal, snapshot.keys) {
+        try folder.add(chunk.hash, block)
+        outcome.chunks += 1
+      } else {
+        try folder.create(HomeExport.sealedChunks + "/" + chunk.hash.text).write(bytes)
+        outcome.sealedChunks += 1
+      }
     }
-    return count
+  }
+
+  /// Returns the seals of the chunks that records name in references, also those that wait for the
+  /// person.
+  private static func seals(of snapshot: Snapshot) -> [ChunkHash: FileReference.Seal] {
+    var records = snapshot.records
+    for entry in snapshot.outbox {
+      if case .asking(let cloud) = entry.state { records.append(cloud) }
+    }
+    var seals: [ChunkHash: FileReference.Seal] = [:]
+    for record in records where !record.chunks.isEmpty {
+      for reference in record.value.map({ FileReference.references(in: $0) }) ?? [] {
+        guard let seal = reference.seal else { continue }
+        for hash in reference.chunks { seals[hash] = seal }
+      }
+    }
+    return seals
+  }
+
+  /// Returns nil if the chunk does not open with the keys.
+  private static func opened(
+    _ chunk: [UInt8], _ seal: FileReference.Seal, _ keys: SealingKeys?
+  ) -> [UInt8]? {
+    guard let zoneKeys = keys?.keys(of: seal.zone) else { return nil }
+    do throws(SealFault) {
+      return try ZoneSeal(zoneKeys).opened(fileBlock: chunk, sealedWith: seal.key)
+    } catch {
+      return nil
+    }
   }
 
   private func summary(

@@ -14,9 +14,11 @@ enum AgentExportCommand {
       each app's records in the app's own form (timer.json, clipboard.json, memo.json, \
       habits.json, vault.json), the memos as texts (memos/), open conflicts (conflicts.json), \
       and the vault's files, decrypted (vault/; in a home with the vault's key, unsealed files \
-      of the account are in vault-unsealed/). Chunks of files that this home cannot decrypt, or \
-      does not have completely, are exported as stored (chunks/). The token and the vault's key \
-      are not exported. It works without a relay, and while the home is in use.
+      of the account are in vault-unsealed/). Chunks of the vault's files that this home cannot \
+      decrypt, or does not have completely, are exported as stored (chunks/). So are chunks of \
+      other files, with the names by which records refer to them; those of sealed zones are \
+      decrypted, or, if this home cannot decrypt them, as stored in chunks-sealed/. The token and \
+      the keys are not exported. It works without a relay, and while the home is in use.
 
       Everything is written to DIR.partial first, which is renamed to DIR when it is complete.
       """,
@@ -51,6 +53,7 @@ enum AgentExportCommand {
         "conflicts": JSONValue(integerLiteral: Int64(done.conflicts)),
         "files": JSONValue(integerLiteral: Int64(done.files)),
         "chunks": JSONValue(integerLiteral: Int64(done.chunks)),
+        "sealedChunks": JSONValue(integerLiteral: Int64(done.sealedChunks)),
       ]
       if done.scope != .everything { json = json.setting("scope", to: done.scope.json) }
       return try TerminalOutput.printed(json.text)
@@ -58,6 +61,7 @@ enum AgentExportCommand {
     var parts = ["\(done.records) \(done.records == 1 ? "record" : "records")"]
     if done.files > 0 { parts.append("\(done.files) \(done.files == 1 ? "file" : "files")") }
     if done.chunks > 0 { parts.append("\(done.chunks) chunks of files") }
+    if done.sealedChunks > 0 { parts.append("\(done.sealedChunks) chunks that do not open") }
     if done.conflicts > 0 { parts.append("\(done.conflicts) waiting for you") }
     // A device that may read everything has everything.
     let part =

@@ -37,9 +37,8 @@ enum AgentJoinCommand {
       command line while the command runs; --code - reads it from standard input.
 
       With --new --sealed, this device makes keys that its account's devices share, and the relay \
-      stores only sealed records. Files cannot be sealed yet: only the vault takes them then, \
-      which has a seal of its own. Write the keys down with lockstep agent key phrase; if all \
-      devices are lost, nothing else brings the records back.
+      stores only sealed records, and only sealed chunks of their files. Write the keys down with \
+      lockstep agent key phrase; if all devices are lost, nothing else brings the records back.
 
       The certificate of a relay at an https:// address is always verified. The file of --ca is \
       copied into the home and used by later commands. LOCKSTEP_CA in the environment has the \
