@@ -851,6 +851,48 @@ struct ReplicaSealingTests {
     #expect(desk.seal(sealKeys([1])) == true)
   }
 
+  /// What nothing names was attached before the keys: it would go as it is to a relay that was
+  /// restored, and is offered all chunks of the home.
+  @Test mutating func plainChunksThatNothingNamesGoWithTheFirstKeys() throws {
+    let hashes = try TestChunk.hashes(2)
+    var desk = try ReplicaHarness()
+    for (number, hash) in hashes.enumerated() { hold(hash, UInt64(number), on: &desk) }
+    let other = RecordKey(zone: Name(trusted: "Plain"), name: Name(trusted: "photo"))
+    let named = photo("lake", [hashes[1]], sealedIn: nil)
+    desk.edit(EditRequest(key: other, type: named.type, make: named.make))
+    #expect(desk.seal(sealKeys([1])) == true)
+    #expect(try desk.store.chunks(hashes).map(\.hash) == [hashes[1]])
+    let sealed = try TestChunk.hash(9)
+    hold(sealed, 9, on: &desk)
+    desk.seal(sealKeys([1, 2]))
+    #expect(try desk.store.chunks([sealed]).count == 1)
+  }
+
+  @Test mutating func aDeviceWithoutTheKeysOffersNoFileOfTheZone() throws {
+    var (desk, _) = try pair()
+    var phone = try ReplicaHarness(device: 3)
+    let hashes = try TestChunk.hashes(3)
+    for (number, hash) in hashes.enumerated() { hold(hash, UInt64(number), on: &phone) }
+    phone.edit(photo("plain", [hashes[0]], sealedIn: nil))
+    let other = RecordKey(zone: Name(trusted: "Plain"), name: Name(trusted: "photo"))
+    let named = photo("lake", [hashes[1]], sealedIn: nil)
+    phone.edit(EditRequest(key: other, type: named.type, make: named.make))
+    try write("diary", "a secret", on: &desk)
+    try read(on: &phone)
+    #expect(phone.outbox.unreadableCount == 1)
+
+    #expect(phone.freezeBatch() == nil)
+    var offered = phone.outcome.needs
+    try phone.confirmChunks([hashes[1]])
+    #expect(try phone.freezeOneBatch().mutations.map(\.chunks) == [[hashes[1]]])
+    phone.perform(.chunks(.check))
+    offered += phone.outcome.needs
+    try phone.confirmChunks([hashes[1]])
+    phone.reportRestore(through: 1)
+    offered += phone.outcome.needs
+    #expect(offered.map(\.hash) == [hashes[1], hashes[1], hashes[1]])
+  }
+
   @Test mutating func theRelayCannotChangeTheChunksOfARecord() throws {
     var (desk, phone) = try pair()
     let hashes = try TestChunk.hashes(4)
@@ -1078,6 +1120,10 @@ struct ReplicaSealingTests {
     let seal = zone.map { zone -> JSONValue in ["zone": .string(zone), "key": "00"] }
     let fields: JSONValue = ["title": .string(title), "image": plain.setting("seal", to: seal)]
     return .fields(name, Name(trusted: "Photo"), fields)
+  }
+
+  private func hold(_ hash: ChunkHash, _ file: UInt64, on device: inout ReplicaHarness) {
+    device.perform(.chunks(.add(HeldChunk(hash: hash, file: file, bytes: 5))))
   }
 
   /// Writes a record whose chunks the relay has.

@@ -96,6 +96,15 @@ extension ReplicaState {
     return named
   }
 
+  /// Removes the chunks that nothing names when the home gets its first keys: parts of files that
+  /// were attached without them, which must not be offered to the relay. Their files go when the
+  /// home is next opened.
+  mutating func removeUnnamedChunks() throws(StorageError) {
+    let held = try transaction.store.chunks(after: nil, limit: .max).map(\.hash)
+    let named = Set(try transaction.store.namedChunks(held) + chunksInOutbox())
+    for hash in held where !named.contains(hash) { transaction.removeChunk(hash) }
+  }
+
   // MARK: uploads before their records
 
   /// Returns the chunks that the last choice of a batch found missing.
@@ -256,7 +265,7 @@ extension ReplicaState {
         if !offer.isCheck { transaction.setValue(ReplicaState.offerKey, nil) }
         return
       }
-      let offered = offer.isCheck ? try transaction.store.namedChunks(held) : held
+      let offered = try mayBeOffered(held, isCheck: offer.isCheck)
       offer.last = last
       if !offered.isEmpty {
         // Chunks that changes wait for are already being uploaded, but only while this process
@@ -268,6 +277,22 @@ extension ReplicaState {
       }
       offer.after = last
     }
+  }
+
+  /// Returns those of the chunks that may be offered. In a home without the keys of a locked zone,
+  /// a chunk that only a change in the outbox names, or nothing, may be a part of a file that must
+  /// be sealed.
+  private mutating func mayBeOffered(
+    _ held: [ChunkHash], isCheck: Bool
+  ) throws(StorageError) -> [ChunkHash] {
+    guard isCheck || !sealing.lock.isEmpty else { return held }
+    let named = try transaction.store.namedChunks(held)
+    if sealing.lock.isEmpty { return named }
+    var withheld: Set<ChunkHash> = []
+    for entry in transaction.outbox.entries where sealing.isLocked(entry.key.zone) {
+      withheld.formUnion(try chunks(of: entry))
+    }
+    return named.filter { !withheld.contains($0) }
   }
 
   mutating func advanceChunkOffer(_ chunkStatus: ChunkStatus) {
@@ -292,7 +317,8 @@ extension ReplicaState {
       entry.state = .waiting
       transaction.put(entry)
     }
-    for entry in transaction.outbox.parkedEntries where entry.lacksChunks {
+    for entry in transaction.outbox.parkedEntries
+    where entry.lacksChunks && !sealing.isLocked(entry.key.zone) {
       _ = chunkDependencies.nameChunks(try chunks(of: entry))
     }
   }

@@ -27,6 +27,12 @@ extension Replica {
     try ReplicaState.keys(in: store)
   }
 
+  /// True if records of the zone are sealed, and the home does not have the keys.
+  package static func isLocked(_ zone: Name, in store: Store) throws(StorageError) -> Bool {
+    guard let text = try store.value(ReplicaState.sealLockedKey) else { return false }
+    return try ZoneLock(stored: text).contains(zone) && keys(in: store)?.keys(of: zone) == nil
+  }
+
   /// Makes the home a device of an account. Both identity and keys are durable then; there is no
   /// state in between, in which the device would send what it must seal.
   ///
@@ -90,6 +96,7 @@ extension ReplicaState {
       }
       try removeReadRecords(of: zone)
     }
+    if held == nil { try removeUnnamedChunks() }
     sealing.adopt(adopted)
     sealing.retryConflicts()
     transaction.setValue(Self.sealKeysKey, adopted.storedValue.text)
