@@ -268,8 +268,8 @@ let package = Package(
       dependencies: ["Lockstep"]
         + dependencies([
           "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
-          "Apps", "Gateway", "EventLoop", "StorageFiles", "CommandLine", "Home", "Stages",
-          "TemporaryFolders",
+          "Apps", "Gateway", "EventLoop", "StorageSQLite", "StorageFiles", "CommandLine", "Home",
+          "Stages", "TemporaryFolders",
         ]),
       swiftSettings: strict),
     .testTarget(

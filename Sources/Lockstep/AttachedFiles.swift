@@ -46,8 +46,8 @@ extension Lockstep {
   public func attach<Record: SyncedRecord>(
     contentsOf url: URL, for type: Record.Type
   ) async throws -> FileReference {
-    let zone = try names(type).zone
-    return try await attach(url, sealedBy: try await sealingKeys()?.keys(of: zone))
+    let keys = try await keysForAttaching(in: [try names(type).zone])
+    return try await attach(url, sealedBy: keys.first)
   }
 
   /// Stores the content of a file on this device, for a record of any type. In an account whose
@@ -55,14 +55,13 @@ extension Lockstep {
   /// zone, and throws `file` else.
   public func attach(contentsOf url: URL) async throws -> FileReference {
     let zones = Set(models.compactMap { Name($0.zone) }).sorted()
-    let keys = try await sealingKeys()
-    let zoneKeys = zones.compactMap { keys?.keys(of: $0) }
-    guard zoneKeys.isEmpty || zones.count == 1 else {
+    let keys = try await keysForAttaching(in: zones)
+    guard keys.isEmpty || zones.count == 1 else {
       throw LockstepError.file(
         path: url.path,
         reason: "this account seals files with keys of zones; call attach(contentsOf:for:)")
     }
-    return try await attach(url, sealedBy: zoneKeys.first)
+    return try await attach(url, sealedBy: keys.first)
   }
 
   private func attach(_ url: URL, sealedBy keys: ZoneKeys?) async throws -> FileReference {
@@ -94,11 +93,24 @@ extension Lockstep {
       seal: seal.map { FileReference.Seal(zone: $0.zone, key: $0.keyID) })
   }
 
-  /// Returns the keys of the home's sealed zones; nil if it seals none.
-  private func sealingKeys() async throws -> SealingKeys? {
+  /// Returns the keys of those of the zones that are sealed.
+  private func keysForAttaching(in zones: [Name]) async throws -> [ZoneKeys] {
+    let (keys, locked) = try await sealing()
+    if let zone = zones.first(where: locked.contains) {
+      throw LockstepError.refused(
+        reason: "the records of zone \(zone.text) are sealed, and this device does not have the "
+          + "account's keys: pair it again with a code of a device that has them")
+    }
+    return zones.compactMap { keys?.keys(of: $0) }
+  }
+
+  /// Returns the home's keys, and the zones that are sealed with keys that it does not have.
+  private func sealing() async throws -> (keys: SealingKeys?, locked: [Name]) {
     let home = engine.folder
     return try await Self.onThread {
-      try HomeReading.perform(home) { store throws(StorageError) in try Replica.keys(in: store) }
+      try HomeReading.perform(home) { store throws(StorageError) in
+        (keys: try Replica.keys(in: store), locked: try Replica.lockedZones(in: store))
+      }
     }
   }
 
@@ -156,7 +168,7 @@ extension Lockstep {
     of reference: FileReference
   ) async throws -> @Sendable ([UInt8]) throws(LockstepError) -> [UInt8] {
     guard let named = reference.seal else { return { chunk throws(LockstepError) in chunk } }
-    let keys = try await sealingKeys()?.keys(of: named.zone)
+    let keys = try await sealing().keys?.keys(of: named.zone)
     guard let seal = keys.map({ ZoneSeal($0) }) else {
       throw LockstepError(.unknownKey(named.key), file: reference.name)
     }

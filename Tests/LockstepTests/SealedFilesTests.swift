@@ -3,6 +3,7 @@ import LockstepClient
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
+import LockstepStorageSQLite
 import Synchronization
 import TemporaryFolders
 import Testing
@@ -163,6 +164,22 @@ struct SealedFilesTests {
     #expect(try await plain.attach(contentsOf: file).seal == nil)
     #expect(try await plain.attach(contentsOf: file, for: Shot.self).seal == nil)
     await plain.close()
+  }
+
+  @Test func aDeviceThatLacksTheKeysOfTheZoneAttachesNothing() async throws {
+    let phone = try await open("phone", nil)
+    await phone.close()
+    let store = try SQLiteReplicaStore(home: folder.path("phone"))
+    try store.write([.setValue(key: "seal.locked", #"["Photos"]"#)])
+    store.close()
+    let again = try await open("phone", nil)
+    let file = try write(Data("hello".utf8))
+    let failure = await #expect(throws: LockstepError.self) {
+      try await again.attach(contentsOf: file, for: Shot.self)
+    }
+    #expect("\(try #require(failure))".contains("does not have the account's keys"))
+    #expect(try await again.attach(contentsOf: file, for: Page.self).seal == nil)
+    await again.close()
   }
 
   // MARK: tools
