@@ -95,8 +95,8 @@ extension Lockstep {
 
   /// Returns the keys of those of the zones that are sealed.
   private func keysForAttaching(in zones: [Name]) async throws -> [ZoneKeys] {
-    let (keys, locked) = try await sealing()
-    if let zone = zones.first(where: locked.contains) {
+    let (keys, locked) = try await sealing(of: zones)
+    if let zone = locked.first {
       throw LockstepError.refused(
         reason: "the records of zone \(zone.text) are sealed, and this device does not have the "
           + "account's keys: pair it again with a code of a device that has them")
@@ -104,12 +104,15 @@ extension Lockstep {
     return zones.compactMap { keys?.keys(of: $0) }
   }
 
-  /// Returns the home's keys, and the zones that are sealed with keys that it does not have.
-  private func sealing() async throws -> (keys: SealingKeys?, locked: [Name]) {
+  /// Returns the home's keys, and those of the zones that are sealed with keys that it does not
+  /// have.
+  private func sealing(of zones: [Name]) async throws -> (keys: SealingKeys?, locked: [Name]) {
     let home = engine.folder
     return try await Self.onThread {
       try HomeReading.perform(home) { store throws(StorageError) in
-        (keys: try Replica.keys(in: store), locked: try Replica.lockedZones(in: store))
+        var locked: [Name] = []
+        for zone in zones where try Replica.isLocked(zone, in: store) { locked.append(zone) }
+        return (keys: try Replica.keys(in: store), locked: locked)
       }
     }
   }
@@ -168,7 +171,7 @@ extension Lockstep {
     of reference: FileReference
   ) async throws -> @Sendable ([UInt8]) throws(LockstepError) -> [UInt8] {
     guard let named = reference.seal else { return { chunk throws(LockstepError) in chunk } }
-    let keys = try await sealing().keys?.keys(of: named.zone)
+    let keys = try await sealing(of: []).keys?.keys(of: named.zone)
     guard let seal = keys.map({ ZoneSeal($0) }) else {
       throw LockstepError(.unknownKey(named.key), file: reference.name)
     }

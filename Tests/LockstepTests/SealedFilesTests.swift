@@ -170,7 +170,7 @@ struct SealedFilesTests {
     let phone = try await open("phone", nil)
     await phone.close()
     let store = try SQLiteReplicaStore(home: folder.path("phone"))
-    try store.write([.setValue(key: "seal.locked", #"["Photos"]"#)])
+    try store.write([.setValue(key: "seal.locked", #"{"zones":["Photos"]}"#)])
     store.close()
     let again = try await open("phone", nil)
     let file = try write(Data("hello".utf8))

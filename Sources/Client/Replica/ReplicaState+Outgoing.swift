@@ -60,12 +60,6 @@ extension ReplicaState {
   private mutating func identify(
     _ outgoing: inout OutgoingEntry, _ random: inout SeededRandom
   ) -> String? {
-    let entry = outgoing.entry
-    if let fields = entry.fields, sealing.isSealed(entry.key.zone),
-      namesUnsealedFiles(fields, type: entry.type, at: entry.key)
-    {
-      return "The zone is sealed, and a file of the record is not. Attach the file again."
-    }
     // Only a program that gives the greatest number at once leads to that.
     return identify(&outgoing.entry, &random)
       ? nil : "The record can have no further versions. Copy it."
@@ -117,12 +111,19 @@ extension ReplicaState {
     return []
   }
 
-  /// Returns true if the relay has all chunks that these changes name; otherwise blocks them.
+  /// Returns true if the relay has all chunks that these changes name; otherwise blocks them. Parks
+  /// those that name files which are not sealed, in a sealed zone.
   private mutating func admitIfComplete(
     _ outgoingEntries: [OutgoingEntry], _ clock: ClockReading
   )
     -> Bool
   {
+    let unsealed = outgoingEntries.filter { namesUnsealedFiles($0) }
+    guard unsealed.isEmpty else {
+      // Before any of their chunks is uploaded.
+      for outgoing in unsealed { parkUnsent(outgoing.entry, ReplicaState.fileNotSealed) }
+      return false
+    }
     var lacking: [ChunkHash] = []
     for outgoingEntry in outgoingEntries {
       lacking += chunkDependencies.lacking(
@@ -132,6 +133,17 @@ extension ReplicaState {
     chunkDependencies.block(outgoingEntries.map(\.entry), lacking: lacking)
     return false
   }
+
+  private func namesUnsealedFiles(_ outgoing: OutgoingEntry) -> Bool {
+    let entry = outgoing.entry
+    guard let fields = entry.fields, !outgoing.mutation.chunks.isEmpty,
+      sealing.isSealed(entry.key.zone)
+    else { return false }
+    return namesUnsealedFiles(fields, type: entry.type, at: entry.key)
+  }
+
+  private static let fileNotSealed = Refusal(
+    .badRequest, "The zone is sealed, and a file of the record is not. Attach the file again.")
 
   /// Splits a group that cannot be one batch: its members are sent one after the other. The
   /// copies have the smaller numbers and go first, so that no content is overwritten before it is

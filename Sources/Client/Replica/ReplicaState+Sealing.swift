@@ -30,7 +30,8 @@ extension Replica {
   /// True if records of the zone are sealed, and the home does not have the keys.
   package static func isLocked(_ zone: Name, in store: Store) throws(StorageError) -> Bool {
     guard let text = try store.value(ReplicaState.sealLockedKey) else { return false }
-    return try ZoneLock(stored: text).contains(zone) && keys(in: store)?.keys(of: zone) == nil
+    let keys = try keys(in: store)?.keys(of: zone)
+    return keys == nil && ZoneLock(stored: text).contains(zone)
   }
 
   /// Makes the home a device of an account. Both identity and keys are durable then; there is no
