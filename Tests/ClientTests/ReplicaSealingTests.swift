@@ -801,6 +801,45 @@ struct ReplicaSealingTests {
     #expect(try opened(relay.records[0]).text == "third")
   }
 
+  /// The desk merges its version with the phone's, which stays. The phone, which knows nothing of
+  /// the desk's, deletes its version before the merge arrives: the merge has changed nothing of it.
+  @Test(arguments: [TestApp.page, Name(trusted: "Unknown")])
+  mutating func aMergeThatKeepsAVersionOutlivesNoDeletionOfIt(type: Name) throws {
+    var (desk, phone) = try pair()
+    func edit(_ text: String?) -> EditRequest {
+      EditRequest(key: .desk("diary"), type: type) { _ in
+        text.map { text -> JSONValue in ["text": .string(text)] }
+      }
+    }
+    desk.edit(edit("first"))
+    try send(&desk)
+    let former = relay.records[0]
+    try read(on: &phone)
+    desk.pass(milliseconds: 10)
+    desk.edit(edit("desk"))
+    try send(&desk)
+    relay.put(former)
+    phone.pass(milliseconds: 20)
+    phone.edit(edit("phone"))
+    let batch = try phone.freezeOneBatch()
+    try phone.answer(batch, relay.take(batch, by: phone.device))
+    try read(on: &desk)
+    #expect(try desk.store.record(.desk("diary"))?.text == "phone")
+    let merge = try desk.freezeOneBatch()
+    for text in ["second", nil] {
+      phone.pass(milliseconds: 10)
+      phone.edit(edit(text))
+      try send(&phone)
+    }
+    try desk.answer(merge, relay.save(merge, by: desk.device))
+    try send(&desk)
+    try read(on: &phone)
+    #expect(try opened(relay.records[0]).isDeleted)
+    #expect(try desk.store.record(.desk("diary"))?.isDeleted == true)
+    #expect(try phone.store.record(.desk("diary"))?.isDeleted == true)
+    #expect(phone.conflicts == 0)
+  }
+
   // MARK: files
 
   @Test mutating func aRecordNamesAFileThatIsSealedForItsZone() throws {

@@ -232,9 +232,14 @@ struct Merging: Sendable {
       } else {
         (local.modifiedAt, device) > (server.modifiedAt, server.device)
       }
-    let bytes = localWins ? local.fields : server.fields
-    guard let bytes else { return .merged(fields: nil, copies: []) }
-    guard let value = Merging.value(bytes) else { return .ask }
+    return Merging.kept(localWins ? local.fields : server.fields)
+  }
+
+  /// Returns the resolution that keeps these fields as they are; asks a person if they are not
+  /// JSON.
+  static func kept(_ fields: [UInt8]?) -> Resolution {
+    guard let fields else { return .merged(fields: nil, copies: []) }
+    guard let value = value(fields) else { return .ask }
     return .merged(fields: value, copies: [])
   }
 }

@@ -155,7 +155,8 @@ extension ReplicaState {
     let knowsBase = lineage.base.map { server.version != $0 && server.version.includes($0) } ?? true
     if knowsBase {
       if let base = entry.base, !base.isDeleted { record = merging.completed(record, over: base) }
-      resolution = merging.resolve(entry, record)
+      resolution =
+        keepsBase(entry, lineage) ? Merging.kept(record.fields) : merging.resolve(entry, record)
     } else if let base = entry.base, !(base.isDeleted && base.tag == 0) {
       // The author of the relay's version did not know the base.
       resolution = merging.resolve(entry, madeOn: base, record)
@@ -171,6 +172,14 @@ extension ReplicaState {
     let known = lineage.isRepeated ? merged.made : lineage.made
     try resolve(
       entry, record, by: resolution, replaces: !server.version.vector.covers(known), &applied)
+  }
+
+  /// True if the change is a merge that has kept its base. It was made to include another version,
+  /// and changes nothing: nothing that others have made of the base is in conflict with it, not
+  /// even a deletion.
+  private func keepsBase(_ entry: OutboxEntry, _ lineage: OutboxEntry.Lineage) -> Bool {
+    lineage.base != nil
+      && entry.base.map { entry.record(by: device, tag: 0).isSame(as: $0) } == true
   }
 
   /// Handles the relay's report that it has another version than the change was made on.

@@ -182,6 +182,40 @@ test("a device that merges two branches saves a version that includes both", () 
   assert.equal(desk.conflicts, 0);
 });
 
+// The desk merges its version with the phone's, which stays. The phone, which knows nothing of the
+// desk's, deletes its version before the merge arrives: the merge has changed nothing of it.
+test("a merge that keeps a version outlives no deletion of it", () => {
+  const { relay, desk, phone } = pair();
+  const edit = (text) =>
+    ({ name: "diary", type: "Unknown", fields: text === null ? null : { text } });
+  desk.edit(edit("first"));
+  send(relay, desk);
+  const [former] = relay.records;
+  read(relay, phone);
+  desk.pass(10);
+  desk.edit(edit("desk"));
+  send(relay, desk);
+  relay.put(former);
+  phone.pass(20);
+  phone.edit(edit("phone"));
+  const batch = phone.nextBatch();
+  phone.answer(batch, relay.take(batch, phone.id));
+  read(relay, desk);
+  assert.equal(desk.text("diary"), "phone");
+  const merge = desk.nextBatch();
+  for (const text of ["second", null]) {
+    phone.pass(10);
+    phone.edit(edit(text));
+    send(relay, phone);
+  }
+  desk.answer(merge, relay.save(merge, desk.id));
+  send(relay, desk);
+  read(relay, phone);
+  assert.equal(openedBy(relay.records[0]).fields, null);
+  for (const device of [desk, phone]) assert.equal(device.fieldsOf("diary"), null);
+  assert.equal(phone.conflicts, 0);
+});
+
 test("three devices that bring back the same version agree", () => {
   const { relay, desk, phone } = pair();
   const devices = [desk, phone, sealedDevice(3)];

@@ -132,7 +132,8 @@ function merge(state, entry, lineage, { record: server, version }, applied) {
   let resolution;
   if (knowsBase) {
     if (base && !base.deleted) record = merging.completed(server, base);
-    resolution = merging.resolve(entry, record);
+    resolution = keepsBase(entry, lineage)
+      ? { merged: record.fields, copies: [] } : merging.resolve(entry, record);
   } else if (base && !(base.deleted && base.tag === 0)) {
     // The author of the relay's version did not know the base.
     resolution = merging.resolveLost(entry, base, record);
@@ -146,6 +147,12 @@ function merge(state, entry, lineage, { record: server, version }, applied) {
   // A version that does not include all of that is replaced, also by the same content.
   resolve(state, change, record, resolution, applied, !version.vector.covers(known));
 }
+
+/** True if the change is a merge that has kept its base. It was made to include another version,
+ * and changes nothing: nothing that others have made of the base is in conflict with it, not even a
+ * deletion. */
+const keepsBase = (entry, lineage) => lineage.base !== null && entry.base !== null
+  && isSameVersion(entry.base, entry);
 
 /** Saves again a held record that the relay has deleted, with this tag. */
 export function restoreAtRelay(state, { zone, name, tag }) {
