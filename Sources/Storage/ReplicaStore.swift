@@ -223,17 +223,21 @@ extension OutboxEntry {
     @usableFromInline package var given: [VersionID]
     /// Version that a person is asked about.
     @usableFromInline package var asked: RecordVersion?
+    /// True if the change is a merge of versions in `made`, and nothing was edited since: all that
+    /// it has is in every version that includes those.
+    @usableFromInline package var isMerge: Bool
 
     @usableFromInline
     package init(
       base: RecordVersion?, made: VersionVector, id: VersionID? = nil,
-      given: [VersionID] = [], asked: RecordVersion? = nil
+      given: [VersionID] = [], asked: RecordVersion? = nil, isMerge: Bool = false
     ) {
       self.base = base
       self.made = made
       self.id = id
       self.given = given
       self.asked = asked
+      self.isMerge = isMerge
     }
 
     /// Lineage of a new change on this version; the empty one for a new record.
@@ -245,12 +249,13 @@ extension OutboxEntry {
 
 extension OutboxEntry.Lineage {
   /// Five parts, each behind its length in 2 bytes: base, vector, id, given ids and asked version;
-  /// a part of no bytes stands for none.
+  /// a part of no bytes stands for none. A sixth part, of no bytes, stands for a merge.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    let parts = [
+    var parts = [
       base?.bytes ?? [], made.bytes, id?.bytes ?? [], given.flatMap(\.bytes), asked?.bytes ?? [],
     ]
+    if isMerge { parts.append([]) }
     for part in parts {
       bytes.append(UInt8(truncatingIfNeeded: part.count >> 8))
       bytes.append(UInt8(truncatingIfNeeded: part.count))
@@ -264,10 +269,12 @@ extension OutboxEntry.Lineage {
     var reader = ByteReader(bytes)
     func part() -> ArraySlice<UInt8>? { reader.length().flatMap { reader.part($0) } }
     guard let base = part(), let made = part().flatMap({ VersionVector(bytes: $0) }),
-      let id = part(), let given = part(), let asked = part(), reader.isAtEnd,
+      let id = part(), let given = part(), let asked = part(),
       id.isEmpty || id.count == VersionID.byteCount
     else { return nil }
     self.init(made: made)
+    isMerge = !reader.isAtEnd
+    guard !isMerge || part()?.isEmpty == true, reader.isAtEnd else { return nil }
     if !base.isEmpty {
       guard let base = RecordVersion(bytes: base) else { return nil }
       self.base = base

@@ -338,9 +338,7 @@ struct ReplicaSealingTests {
 
   @Test mutating func aReplacedVersionIsNotTakenByADeviceThatNeverHeldIt() throws {
     var (desk, phone) = try pair()
-    var laptop = try ReplicaHarness(device: 3)
-    #expect(laptop.seal(sealKeys([1])) == true)
-    laptop.page([], from: nil, to: 1)
+    var laptop = try laptop()
     desk.edit(.count("c"))
     phone.edit(.count("c"))
     try send(&desk)
@@ -406,9 +404,7 @@ struct ReplicaSealingTests {
   /// Otherwise the desk would merge its version once more, with one more copy.
   @Test mutating func aDeviceThatMergesTwoBranchesSavesAVersionThatIncludesBoth() throws {
     var (desk, phone) = try pair()
-    var laptop = try ReplicaHarness(device: 3)
-    #expect(laptop.seal(sealKeys([1])) == true)
-    laptop.page([], from: nil, to: 1)
+    var laptop = try laptop()
     func draft(_ text: String) -> EditRequest {
       .fields("d", TestApp.draft, ["text": .string(text)])
     }
@@ -475,9 +471,7 @@ struct ReplicaSealingTests {
 
   @Test mutating func threeDevicesThatBringBackTheSameVersionAgree() throws {
     var (desk, phone) = try pair()
-    var laptop = try ReplicaHarness(device: 3)
-    #expect(laptop.seal(sealKeys([1])) == true)
-    laptop.page([], from: nil, to: 1)
+    var laptop = try laptop()
     try write("diary", "first", on: &desk)
     let former = relay.records[0]
     desk.pass(milliseconds: 10)
@@ -778,9 +772,7 @@ struct ReplicaSealingTests {
   /// edit of it is newer.
   @Test mutating func anEditOfAVersionOutlivesItsMergeWithADeletion() throws {
     var (desk, phone) = try pair()
-    var laptop = try ReplicaHarness(device: 3)
-    #expect(laptop.seal(sealKeys([1])) == true)
-    laptop.page([], from: nil, to: 1)
+    var laptop = try laptop()
     try write("diary", page: "first", on: &desk)
     try read(on: &phone)
     try read(on: &laptop)
@@ -838,6 +830,64 @@ struct ReplicaSealingTests {
     #expect(try desk.store.record(.desk("diary"))?.isDeleted == true)
     #expect(try phone.store.record(.desk("diary"))?.isDeleted == true)
     #expect(phone.conflicts == 0)
+  }
+
+  /// The phone merges the desk's version with the laptop's deletion of a former one. The desk,
+  /// which has deleted its version, merges the two deletions: that includes all that the phone's
+  /// merge does.
+  @Test(arguments: [false, true])
+  mutating func aMergeGivesWayToAVersionThatIncludesAllThatWasMerged(isSent: Bool) throws {
+    var (desk, phone) = try pair()
+    var laptop = try laptop()
+    try write("diary", page: "first", on: &desk)
+    let former = relay.records[0]
+    try read(on: &laptop)
+    desk.pass(milliseconds: 10)
+    try write("diary", page: "second", on: &desk)
+    try read(on: &phone)
+    relay.put(former)
+    try read(on: &laptop)
+    laptop.pass(milliseconds: 20)
+    try write("diary", page: nil, on: &laptop)
+    try read(on: &phone)
+    #expect(try phone.store.record(.desk("diary"))?.text == "second")
+    let merge = isSent ? try phone.freezeOneBatch() : nil
+    desk.pass(milliseconds: 30)
+    desk.edit(EditRequest(key: .desk("diary"), type: TestApp.page) { _ in nil })
+    try read(on: &desk)
+    try send(&desk)
+    if let merge { try phone.answer(merge, relay.save(merge, by: phone.device)) }
+    try read(on: &phone)
+    try send(&phone)
+    #expect(try phone.store.record(.desk("diary"))?.isDeleted == true)
+    #expect(try opened(relay.records[0]).isDeleted)
+    #expect(phone.outbox.unsent == 0)
+  }
+
+  /// The phone's edit is in no version that the desk knows, whatever it was merged with.
+  @Test mutating func anEditOfAMergeGivesWayToNothing() throws {
+    var (desk, phone) = try pair()
+    var laptop = try laptop()
+    desk.edit(.count("c"))
+    try send(&desk)
+    let former = relay.records[0]
+    desk.edit(.count("c"))
+    try send(&desk)
+    try read(on: &phone)
+    relay.put(former)
+    try read(on: &laptop)
+    laptop.edit(.count("c"))
+    try send(&laptop)
+    try read(on: &phone)
+    phone.edit(.count("c"))
+    try read(on: &desk)
+    try send(&desk)
+    try read(on: &phone)
+    try send(&phone)
+    let counts = try opened(relay.records[0]).value
+    #expect(counts?[desk.device.text]?.int64 == 2)
+    #expect(counts?[laptop.device.text]?.int64 == 1)
+    #expect(counts?[phone.device.text]?.int64 == 1)
   }
 
   // MARK: files
@@ -1138,6 +1188,13 @@ struct ReplicaSealingTests {
       devices[index].page([], from: nil, to: 1)
     }
     return (devices[0], devices[1])
+  }
+
+  private func laptop() throws -> ReplicaHarness {
+    var laptop = try ReplicaHarness(device: 3)
+    #expect(laptop.seal(sealKeys([1])) == true)
+    laptop.page([], from: nil, to: 1)
+    return laptop
   }
 
   private mutating func write(_ name: String, _ text: String, on device: inout ReplicaHarness)

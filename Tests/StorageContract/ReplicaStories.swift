@@ -110,6 +110,7 @@ enum ReplicaStories {
         nil, OutboxEntry.Lineage(base: nil, made: VersionVector()),
         OutboxEntry.Lineage(base: nil, made: scene.vector, id: id, given: [id]),
         OutboxEntry.Lineage(base: version, made: version.vector, asked: version),
+        OutboxEntry.Lineage(base: version, made: version.vector, isMerge: true),
       ]
       for lineage in lineages {
         var entry = scene.entry(1, base: scene.record("a"))

@@ -129,7 +129,7 @@ package struct ReplicaWalk {
     OutboxEntry.Lineage(
       base: version(), made: vector(), id: chance(2) ? nil : id(above: 0),
       given: (0..<number(3)).map { _ in id(above: 0) },
-      asked: chance(2) ? nil : version())
+      asked: chance(2) ? nil : version(), isMerge: chance(2))
   }
 
   private mutating func chunk() -> HeldChunk {

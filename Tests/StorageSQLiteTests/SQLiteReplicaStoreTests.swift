@@ -181,8 +181,11 @@ struct SQLiteReplicaStoreTests {
       state: .waiting)
     entry.lineage = OutboxEntry.Lineage(base: nil, made: VersionVector())
     try store.write([.putEntry(entry)])
+    let noVersions = "00000008" + String(repeating: "00", count: 14)
     for bytes in [
       "x''", "zeroblob(13)", "zeroblob(29)", "x'\(String(repeating: "ff", count: 30))'",
+      "x'\(noVersions)00'", "x'\(noVersions)0001'", "x'\(noVersions)000100'",
+      "x'\(noVersions)00000000'",
     ] {
       try store.connection.execute("UPDATE versions SET fields = \(bytes) WHERE role = 5")
       #expect(throws: StorageError.self) { try store.outbox() }

@@ -115,6 +115,7 @@ extension ReplicaState {
     if isSame || repeatsBase {
       var joint = lineage.changed
       joint.made = joint.made.joined(with: server.version.vector)
+      joint.isMerge = isSame || lineage.isOfVersions
       return try rebase(entry, joint, on: server)
     }
     try merge(entry, lineage, server, &applied)
@@ -167,6 +168,7 @@ extension ReplicaState {
     }
     var merged = lineage.changed
     merged.asked = server.version
+    merged.isMerge = lineage.isOfVersions
     entry.lineage = merged
     // Other devices know a version that is saved again, and may know nothing of the change else.
     let known = lineage.isRepeated ? merged.made : lineage.made
@@ -260,7 +262,9 @@ extension ReplicaState {
     guard sealing.isSealed(entry.key.zone) else { return true }
     var lineage = entry.lineage ?? OutboxEntry.Lineage()
     if let id = lineage.id, !lineage.isRepeated, !isOwn(id.writer) {
+      let isMerge = lineage.isMerge
       lineage = lineage.changed
+      lineage.isMerge = isMerge
     }
     if lineage.id == nil {
       guard let id = nextID(on: lineage.made, &random) else { return false }
@@ -322,12 +326,14 @@ extension ReplicaState {
       lineage.made = lineage.made.setting(writer, to: known)
       if lineage.id?.writer == writer, !lineage.isRepeated { lineage.id = nil }
       lineage.given.removeAll { $0.writer == writer }
+      lineage.isMerge = false
     }
     return lineage
   }
 
   /// True if the version includes the change of this lineage.
   private func includesChange(_ version: RecordVersion, _ lineage: OutboxEntry.Lineage) -> Bool {
+    if lineage.isMerge, version.vector.covers(lineage.made) { return true }
     guard let own = lineage.version else { return false }
     if own == version { return true }
     guard version.includes(own) else { return false }
@@ -353,6 +359,9 @@ extension OutboxEntry.Lineage {
   /// True if the change only saves its base again.
   var isRepeated: Bool { id != nil && id == base?.id }
 
+  /// True if the change has only what versions in `made` have, or its base.
+  var isOfVersions: Bool { isMerge || isRepeated }
+
   /// True if the change is more than its base with other fields: it was frozen, or replaces changes
   /// that were.
   var isOwnVersion: Bool { id != nil || made != base?.vector ?? VersionVector() }
@@ -362,6 +371,7 @@ extension OutboxEntry.Lineage {
     var lineage = self
     lineage.made = version?.vector ?? made
     lineage.id = nil
+    lineage.isMerge = false
     return lineage
   }
 
@@ -370,6 +380,7 @@ extension OutboxEntry.Lineage {
   var resolved: OutboxEntry.Lineage {
     guard let asked else { return self }
     return OutboxEntry.Lineage(
-      base: asked, made: made.joined(with: asked.vector), id: id, given: given)
+      base: asked, made: made.joined(with: asked.vector), id: id, given: given,
+      isMerge: isMerge)
   }
 }

@@ -12,7 +12,8 @@ const id = (writer, number) => ({ writer: writer.repeat(16), number });
 const base = new RecordVersion(id("a", 7), new VersionVector([id("b", 5)], 1));
 const asked = new RecordVersion(id("b", 8));
 const given = [id("c", 4), id("b", 2 ** 53 - 1)];
-const full = { base, made: base.vector, id: id("c", 2 ** 53 - 1), given, asked };
+const full =
+  { base, made: base.vector, id: id("c", 2 ** 53 - 1), given, asked, isMerge: false };
 
 const storedBytes = (lineage) => base64urlBytes(storedVersions({ lineage }).lineage);
 const restored = (bytes) => restoredVersions({ lineage: base64url(bytes) }).lineage;
@@ -25,17 +26,24 @@ test("a lineage is stored in five parts, each behind its length", () => {
   const lineage = { ...full, id: base.id, made: base.made, given: [asked.id, base.id] };
   assert.equal(hex(storedBytes(lineage)),
     length(parts).map((text, at) => text + hex(parts[at])).join(""));
-  const none = { base: null, made: new VersionVector(), id: null, given: [], asked: null };
-  assert.equal(hex(storedBytes(none)), "0000" + "0008" + "00".repeat(8) + "0000".repeat(3));
+  const none =
+    { base: null, made: new VersionVector(), id: null, given: [], asked: null, isMerge: false };
+  const bytesOfNone = "0000" + "0008" + "00".repeat(8) + "0000".repeat(3);
+  assert.equal(hex(storedBytes(none)), bytesOfNone);
   assert.deepEqual(restored(storedBytes(none)), none);
+  const merge = { ...none, isMerge: true };
+  assert.equal(hex(storedBytes(merge)), `${bytesOfNone}0000`);
+  assert.deepEqual(restored(storedBytes(merge)), merge);
 });
 
 test("any part of a lineage may be missing but the vector", () => {
   for (const missing of [[], ["base"], ["id"], ["asked"], ["base", "id", "asked"]]) {
     const nulls = Object.fromEntries(missing.map((name) => [name, null]));
     for (const ids of [[], given]) {
-      const lineage = { ...full, ...nulls, given: ids };
-      assert.deepEqual(restored(storedBytes(lineage)), lineage);
+      for (const isMerge of [true, false]) {
+        const lineage = { ...full, ...nulls, given: ids, isMerge };
+        assert.deepEqual(restored(storedBytes(lineage)), lineage);
+      }
     }
   }
 });
@@ -45,7 +53,9 @@ test("a lineage that is cut off, or has bytes behind it, is not readable", () =>
   for (let length = 1; length < bytes.length; length += 1) {
     assert.throws(() => restored(bytes.subarray(0, length)), RangeError, `${length} bytes`);
   }
-  assert.throws(() => restored(Uint8Array.of(...bytes, 0)), RangeError);
+  for (const more of [[0], [0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 0, 0]]) {
+    assert.throws(() => restored(Uint8Array.of(...bytes, ...more)), RangeError, `${more}`);
+  }
 });
 
 test("a lineage with an id that cannot be made on its vector is not readable", () => {

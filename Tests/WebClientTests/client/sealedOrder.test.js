@@ -216,6 +216,67 @@ test("a merge that keeps a version outlives no deletion of it", () => {
   assert.equal(phone.conflicts, 0);
 });
 
+// The phone merges the desk's version with the laptop's deletion of a former one. The desk, which
+// has deleted its version, merges the two deletions: that includes all that the phone's merge does.
+test("a merge gives way to a version that includes all that was merged", () => {
+  for (const isSent of [false, true]) {
+    const { relay, desk, phone } = pair();
+    const laptop = sealedDevice(3);
+    const edit = (text) =>
+      ({ name: "diary", type: "Unknown", fields: text === null ? null : { text } });
+    desk.edit(edit("first"));
+    send(relay, desk);
+    const [former] = relay.records;
+    read(relay, laptop);
+    desk.pass(10);
+    desk.edit(edit("second"));
+    send(relay, desk);
+    read(relay, phone);
+    relay.put(former);
+    read(relay, laptop);
+    laptop.pass(20);
+    laptop.edit(edit(null));
+    send(relay, laptop);
+    read(relay, phone);
+    assert.equal(phone.text("diary"), "second");
+    const merge = isSent ? phone.nextBatch() : null;
+    desk.pass(30);
+    desk.edit(edit(null));
+    read(relay, desk);
+    send(relay, desk);
+    if (merge) phone.answer(merge, relay.save(merge, phone.id));
+    read(relay, phone);
+    send(relay, phone);
+    assert.equal(phone.fieldsOf("diary"), null);
+    assert.equal(openedBy(relay.records[0]).fields, null);
+    assert.equal(phone.summary.unsent, 0);
+  }
+});
+
+// The phone's edit is in no version that the desk knows, whatever it was merged with.
+test("an edit of a merge gives way to nothing", () => {
+  const { relay, desk, phone } = pair();
+  desk.edit(count("c"));
+  send(relay, desk);
+  const [former] = relay.records;
+  desk.edit(count("c"));
+  send(relay, desk);
+  read(relay, phone);
+  relay.put(former);
+  const laptop = sealedDevice(3);
+  read(relay, laptop);
+  laptop.edit(count("c"));
+  send(relay, laptop);
+  read(relay, phone);
+  phone.edit(count("c"));
+  read(relay, desk);
+  send(relay, desk);
+  read(relay, phone);
+  send(relay, phone);
+  const counts = { [desk.id]: 2, [laptop.id]: 1, [phone.id]: 1 };
+  assert.deepEqual(openedBy(relay.records[0]).fields, counts);
+});
+
 test("three devices that bring back the same version agree", () => {
   const { relay, desk, phone } = pair();
   const devices = [desk, phone, sealedDevice(3)];

@@ -58,9 +58,10 @@ for (const [kind, open] of Object.entries(kinds)) {
       before.put(record("plain"));
       const lineages = [
         { base: version, made: version.vector, id: { writer, number: 2 ** 53 - 1 },
-          given: [version.id, { writer, number: 2 ** 53 - 1 }], asked: null },
-        { base: null, made: new VersionVector(), id: null, given: [], asked: version },
-        { base: version, made, id: version.id, given: [], asked: null },
+          given: [version.id, { writer, number: 2 ** 53 - 1 }], asked: null, isMerge: false },
+        { base: null, made: new VersionVector(), id: null, given: [], asked: version,
+          isMerge: true },
+        { base: version, made, id: version.id, given: [], asked: null, isMerge: false },
       ];
       const entries = [...lineages.map((lineage, at) => entry(1 + at, { lineage })), entry(4)];
       for (const it of entries) before.putEntry(it);

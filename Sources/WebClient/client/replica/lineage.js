@@ -13,24 +13,29 @@ import { keyOf } from "../record.js";
  * that version again. `given`: the ids that this replica has given to the change since `base`,
  * oldest first, at most `limits.givenIds`; another one of the same writer shows that the storage
  * was set back. `asked`: the version that a person is asked about, null if there is none.
+ * `isMerge`: the change is a merge of versions in `made`, and nothing was edited since: all that it
+ * has is in every version that includes those.
  *
  * Entries of other zones have none (undefined).
  *
  * @typedef {import("../../sealing/versionVector.js").VersionID} VersionID
  * @typedef {{base: RecordVersion | null, made: VersionVector, id: VersionID | null,
- *   given: VersionID[], asked: RecordVersion | null}} Lineage
+ *   given: VersionID[], asked: RecordVersion | null, isMerge: boolean}} Lineage
  */
 
 /** Vector that includes nothing. */
 export const noVector = new VersionVector();
 
 /** Returns the lineage of a new change that is made on this version; null: of a new record. */
-export const lineageOn = (version) =>
-  ({ base: version, made: version?.vector ?? noVector, id: null, given: [], asked: null });
+export const lineageOn = (version) => ({
+  base: version, made: version?.vector ?? noVector, id: null, given: [], asked: null,
+  isMerge: false,
+});
 
 /** Returns the lineage of a change that only saves this version again. */
 export const repeatedLineage = (version) => ({
   base: version, made: version?.made ?? noVector, id: version?.id ?? null, given: [], asked: null,
+  isMerge: false,
 });
 
 /** Returns the change itself as a version; null before it has an id. */
@@ -44,6 +49,9 @@ export function isRepeated(lineage) {
     && id.number === base.id.number;
 }
 
+/** True if the change has only what versions in `made` have, or its base. */
+export const isOfVersions = (lineage) => lineage.isMerge || isRepeated(lineage);
+
 /** True if the change is more than its base with other fields: it was frozen, or replaces changes
  * that were. */
 export function isOwnVersion({ base, made, id }) {
@@ -54,7 +62,8 @@ export function isOwnVersion({ base, made, id }) {
 /** Returns the lineage of a change that was made on this one, and replaces it. */
 export function changedLineage(lineage) {
   if (!lineage) return lineage;
-  return { ...lineage, made: versionOf(lineage)?.vector ?? lineage.made, id: null };
+  const made = versionOf(lineage)?.vector ?? lineage.made;
+  return { ...lineage, made, id: null, isMerge: false };
 }
 
 /** Returns the lineage of the change that resolves the conflict with the version `asked`: it is
@@ -106,11 +115,11 @@ export function restoredVersions(stored) {
 }
 
 /** Returns five parts, each behind its length in 2 bytes: base, vector, id, given ids and asked
- * version; none has no bytes. */
-function bytesOfLineage({ base, made, id, given, asked }) {
+ * version; none has no bytes. A sixth part, of no bytes, stands for a merge. */
+function bytesOfLineage({ base, made, id, given, asked, isMerge }) {
   const ids = given.flatMap((it) => [...bytesOfID(it)]);
-  const parts = [base?.bytes(), made.bytes(), id && bytesOfID(id), ids, asked?.bytes()]
-    .map((part) => part ?? []);
+  const parts = [base?.bytes(), made.bytes(), id && bytesOfID(id), ids, asked?.bytes(),
+    ...(isMerge ? [[]] : [])].map((part) => part ?? []);
   return Uint8Array.from(parts.flatMap((part) => [part.length >> 8, part.length & 255, ...part]));
 }
 
@@ -122,22 +131,24 @@ function bytesOfID(id) {
 
 function lineageOfBytes(bytes) {
   let rest = bytes;
-  const parts = Array.from({ length: 5 }, () => {
+  const part = () => {
     const length = (rest[0] << 8) | rest[1];
-    const part = rest.subarray(lengthBytes, lengthBytes + length);
+    const read = rest.subarray(lengthBytes, lengthBytes + length);
     if (rest.length < lengthBytes + length) throw notOfLineage();
     rest = rest.subarray(lengthBytes + length);
-    return part;
-  });
-  if (rest.length > 0) throw notOfLineage();
-  const [base, made, id, given, asked] = parts;
-  const orNull = (part, read) => (part.length === 0 ? null : required(part, read));
+    return read;
+  };
+  const [base, made, id, given, asked] = Array.from({ length: 5 }, part);
+  const isMerge = rest.length > 0;
+  if (isMerge && (part().length > 0 || rest.length > 0)) throw notOfLineage();
+  const orNull = (it, read) => (it.length === 0 ? null : required(it, read));
   const vector = required(made, VersionVector.ofBytes);
   return {
     base: orNull(base, RecordVersion.ofBytes), made: vector,
-    id: orNull(id, (part) => idOfBytes(part, vector)),
+    id: orNull(id, (it) => idOfBytes(it, vector)),
     given: idsOfBytes(given),
     asked: orNull(asked, RecordVersion.ofBytes),
+    isMerge,
   };
 }
 

@@ -1,7 +1,7 @@
 import { compareText } from "../../json/utf8.js";
 import { isSameVersion, keyOf, nothingAt } from "../record.js";
 import {
-  changedLineage, isRepeated, repeatedLineage, versionOf,
+  changedLineage, isOfVersions, isRepeated, repeatedLineage, versionOf,
 } from "./lineage.js";
 import { waiting } from "./outbox.js";
 import { accept, resolve } from "./reconciling.js";
@@ -86,7 +86,9 @@ export function reconcileOpened(state, entry, server, applied) {
     rebaseOnOpened(state, entry, lineage, server);
   } else if (isSame || repeatsBase(entry, lineage, server)) {
     const joint = changedLineage(lineage);
-    rebaseOnOpened(state, entry, { ...joint, made: joint.made.joined(version.vector) }, server);
+    joint.made = joint.made.joined(version.vector);
+    joint.isMerge = isSame || isOfVersions(lineage);
+    rebaseOnOpened(state, entry, joint, server);
   } else {
     merge(state, entry, lineage, server, applied);
   }
@@ -125,7 +127,8 @@ export function rebaseOnTag({ transaction }, entry, tag) {
 function merge(state, entry, lineage, { record: server, version }, applied) {
   const { merging } = state;
   const { base } = entry;
-  const change = { ...entry, lineage: { ...changedLineage(lineage), asked: version } };
+  const isMerge = isOfVersions(lineage);
+  const change = { ...entry, lineage: { ...changedLineage(lineage), asked: version, isMerge } };
   const knowsBase = lineage.base === null
     || (!version.isSame(lineage.base) && version.includes(lineage.base));
   let record = server;

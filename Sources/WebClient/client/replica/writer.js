@@ -26,7 +26,7 @@ export function identified(state, entry, randomBytes) {
   if (!sealing.isSealed(entry.zone)) return entry;
   let lineage = entry.lineage ?? lineageOn(null);
   if (lineage.id && !isRepeated(lineage) && lineage.id.writer !== sealing.writer?.id) {
-    lineage = changedLineage(lineage);
+    lineage = { ...changedLineage(lineage), isMerge: lineage.isMerge };
   }
   if (lineage.id) return { ...entry, lineage };
   const id = nextID(state, lineage.made, randomBytes);
@@ -81,13 +81,14 @@ export function lineageWithoutForks(state, entry, { vector }) {
     if (state.sealing.writer?.id === writer) setWriter(state, null);
     const isForked = id?.writer === writer && !isRepeated(lineage);
     lineage = { ...lineage, made: made.setting(writer, known), id: isForked ? null : id,
-      given: given.filter((it) => it.writer !== writer) };
+      given: given.filter((it) => it.writer !== writer), isMerge: false };
   }
   return lineage;
 }
 
 /** True if the version includes the change of this lineage. */
 export function includesChange({ sealing }, version, lineage) {
+  if (lineage.isMerge && version.vector.covers(lineage.made)) return true;
   const own = versionOf(lineage);
   if (!own) return false;
   if (own.isSame(version)) return true;
