@@ -864,6 +864,36 @@ struct ReplicaSealingTests {
     #expect(phone.outbox.unsent == 0)
   }
 
+  /// The answer to the desk's save is lost. The phone merges the saved version with the laptop's
+  /// deletion of a former one, and keeps it; the desk has deleted that very version meanwhile.
+  @Test mutating func aMergeThatKeepsAnUnansweredVersionUndoesNoDeletionOfIt() throws {
+    var (desk, phone) = try pair()
+    var laptop = try laptop()
+    try write("diary", page: "first", on: &desk)
+    let former = relay.records[0]
+    desk.pass(milliseconds: 10)
+    desk.edit(.fields("diary", TestApp.page, ["text": "second"]))
+    let batch = try desk.freezeOneBatch()
+    _ = relay.save(batch, by: desk.device)
+    try read(on: &phone)
+    relay.put(former)
+    try read(on: &laptop)
+    laptop.pass(milliseconds: 20)
+    try write("diary", page: nil, on: &laptop)
+    try read(on: &phone)
+    try send(&phone)
+    #expect(try opened(relay.records[0]).text == "second")
+    desk.pass(milliseconds: 30)
+    desk.edit(EditRequest(key: .desk("diary"), type: TestApp.page) { _ in nil })
+    try desk.answer(batch, relay.save(batch, by: desk.device))
+    try send(&desk)
+    #expect(try opened(relay.records[0]).isDeleted)
+    #expect(try desk.store.record(.desk("diary"))?.isDeleted == true)
+    try read(on: &phone)
+    #expect(try phone.store.record(.desk("diary"))?.isDeleted == true)
+    #expect(desk.conflicts == 0)
+  }
+
   /// The phone's edit is in no version that the desk knows, whatever it was merged with.
   @Test mutating func anEditOfAMergeGivesWayToNothing() throws {
     var (desk, phone) = try pair()

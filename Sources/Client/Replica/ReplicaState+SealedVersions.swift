@@ -108,11 +108,12 @@ extension ReplicaState {
     if !isTwin, lineage.made.covers(server.version.vector) {
       return try rebase(entry, lineage, on: server)
     }
-    // A merge that has kept the base brings nothing new.
+    // A merge that has kept what the change was made on brings nothing new.
     let repeatsBase =
       entry.base.map { $0.isSame(as: server.record) } == true
       && lineage.base.map { server.version.includes($0) } == true
-    if isSame || repeatsBase {
+    let repeatsAncestor = try isMade(entry, onAncestor: server.record)
+    if isSame || repeatsBase || (repeatsAncestor && !isTwin) {
       var joint = lineage.changed
       joint.made = joint.made.joined(with: server.version.vector)
       joint.isMerge = isSame || lineage.isOfVersions

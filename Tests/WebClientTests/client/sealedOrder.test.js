@@ -253,6 +253,39 @@ test("a merge gives way to a version that includes all that was merged", () => {
   }
 });
 
+// The answer to the desk's save is lost. The phone merges the saved version with the laptop's
+// deletion of a former one, and keeps it; the desk has deleted that very version meanwhile.
+test("a merge that keeps an unanswered version undoes no deletion of it", () => {
+  const { relay, desk, phone } = pair();
+  const laptop = sealedDevice(3);
+  const edit = (text) =>
+    ({ name: "diary", type: "Unknown", fields: text === null ? null : { text } });
+  desk.edit(edit("first"));
+  send(relay, desk);
+  const [former] = relay.records;
+  desk.pass(10);
+  desk.edit(edit("second"));
+  const batch = desk.nextBatch();
+  relay.save(batch, desk.id);
+  read(relay, phone);
+  relay.put(former);
+  read(relay, laptop);
+  laptop.pass(20);
+  laptop.edit(edit(null));
+  send(relay, laptop);
+  read(relay, phone);
+  send(relay, phone);
+  assert.equal(openedBy(relay.records[0]).fields.text, "second");
+  desk.pass(30);
+  desk.edit(edit(null));
+  desk.answer(batch, relay.save(batch, desk.id));
+  send(relay, desk);
+  assert.equal(openedBy(relay.records[0]).fields, null);
+  read(relay, phone);
+  for (const device of [desk, phone]) assert.equal(device.fieldsOf("diary"), null);
+  assert.equal(desk.conflicts, 0);
+});
+
 // The phone's edit is in no version that the desk knows, whatever it was merged with.
 test("an edit of a merge gives way to nothing", () => {
   const { relay, desk, phone } = pair();

@@ -111,7 +111,7 @@ export function accept(state, server, version = null) {
 
 /** True if the local change was made on this version, or on a later one: after a restore of the
  * relay, another device that has not seen the later one has saved it again. */
-function isMadeOnAncestor(state, entry, server) {
+export function isMadeOnAncestor(state, entry, server) {
   if (server.tag === 0 || server.modifiedAt > entry.modifiedAt) return false;
   const print = fingerprint(server);
   return !asksAboutOther(state, entry) && print !== fingerprint(entry)

@@ -4,7 +4,7 @@ import {
   changedLineage, isOfVersions, isRepeated, repeatedLineage, versionOf,
 } from "./lineage.js";
 import { waiting } from "./outbox.js";
-import { accept, resolve } from "./reconciling.js";
+import { accept, isMadeOnAncestor, resolve } from "./reconciling.js";
 import { includesChange, lineageWithoutForks } from "./writer.js";
 
 // Versions of records in sealed zones. Their order comes from what is sealed in them alone
@@ -84,7 +84,8 @@ export function reconcileOpened(state, entry, server, applied) {
     accept(state, record, version);
   } else if (!isTwin && made.covers(version.vector)) {
     rebaseOnOpened(state, entry, lineage, server);
-  } else if (isSame || repeatsBase(entry, lineage, server)) {
+  } else if (isSame || repeatsBase(entry, lineage, server)
+    || (!isTwin && isMadeOnAncestor(state, entry, record))) {
     const joint = changedLineage(lineage);
     joint.made = joint.made.joined(version.vector);
     joint.isMerge = isSame || isOfVersions(lineage);
