@@ -140,6 +140,42 @@ struct CausalHistoryTests {
 
   private func values(_ facts: [SettingFact]) -> [String] { facts.compactMap(\.value.string) }
 
+  /// The left device merges its own text, which it has never sent, with the newer text of another;
+  /// a third device makes the same version without it.
+  @Test(arguments: [true, false]) func aTextThatNoRelayHadIsNotMissed(isAsHeld: Bool) {
+    let history = CausalHistory<NoteFact>(environment: environment, keepsOrder: true)
+    let third = DeviceID(rawValue: 3)
+    let newer = note(2)
+    history.deviceMade(entry(newer, base: nil, at: 20), byPerson: true, on: right)
+    let saved = record(newer, right, tag: 1, at: 20)
+    history.relaySaved(saved, baseTag: 0)
+    history.deviceRead(tag: 1, on: third)
+    history.deviceMade(entry(note(1), base: nil, at: 10), byPerson: true, on: left)
+    history.deviceMade(entry(newer, base: saved, at: 20), on: left)
+    history.relaySaved(record(newer, left, tag: 2, at: 20), baseTag: 1)
+    history.deviceRead(tag: 2, isAsHeld: true, on: third)
+    history.deviceRead(tag: 1, isAsHeld: isAsHeld, on: third)
+    #expect(environment.faults.isEmpty == isAsHeld)
+  }
+
+  /// A version of the same content does not stand for one that includes a text of the relay.
+  @Test func aTextThatTheRelayHadIsMissed() {
+    let history = CausalHistory<NoteFact>(environment: environment, keepsOrder: true)
+    let third = DeviceID(rawValue: 3)
+    history.deviceMade(entry(note(1), base: nil, at: 10), byPerson: true, on: left)
+    history.relaySaved(record(note(1), left, tag: 1, at: 10), baseTag: 0)
+    history.deviceMade(entry(note(2), base: nil, at: 20), byPerson: true, on: right)
+    let saved = record(note(2), right, tag: 2, at: 20)
+    history.relaySaved(saved, baseTag: 0)
+    history.deviceMade(entry(note(2), base: saved, at: 20), on: left)
+    history.relaySaved(record(note(2), left, tag: 3, at: 20), baseTag: 2)
+    history.deviceRead(tag: 3, on: third)
+    history.deviceRead(tag: 2, isAsHeld: true, on: third)
+    #expect(environment.faults.count == 1)
+  }
+
+  private func note(_ text: Int64) -> [UInt8] { Array("{\"text\":\(text)}".utf8) }
+
   @Test func setsOfEditsAreSets() {
     var odd = EditSet()
     var all = EditSet()

@@ -416,26 +416,30 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       .flatMap { numbers[$0] }
   }
 
-  /// Registers that a device holds a version from the relay.
-  package func deviceRead(tag: ChangeTag, isDeleted: Bool = false, on device: DeviceID) {
+  /// Registers that a device holds a version from the relay. `isAsHeld`: see `RecordHistory`.
+  package func deviceRead(
+    tag: ChangeTag, isDeleted: Bool = false, isAsHeld: Bool = false, on device: DeviceID
+  ) {
     let isOwnDeletion = acts.indices.contains {
       acts[$0] == Self.deletion && actDevices[$0] == device && !withdrawn.contains($0)
         && !isShared($0)
     }
     if isDeleted, isOwnDeletion { deletedTheSame(as: tag, device) }
-    if keepsOrder { checkKept(by: tag, device) }
+    if keepsOrder { checkKept(by: tag, isAsHeld: isAsHeld, device) }
     seen[device] = (seen[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
   }
 
   /// Reports a violation if the device takes a version that was made without knowledge of what it
   /// held.
-  private func checkKept(by tag: ChangeTag, _ device: DeviceID) {
+  private func checkKept(by tag: ChangeTag, isAsHeld: Bool, _ device: DeviceID) {
     guard let held = seen[device], let past = pastOfTag[tag] else { return }
     // A change whose save was not acknowledged may give way to a newer one. What was there at first
-    // was saved by a device that has not read it.
+    // was saved by a device that has not read it. Two devices may merge the same versions to the
+    // same content, one of them also with a change that no relay ever had: nobody misses it.
     let isKept = acts.indices.allSatisfy { act in
       !held.contains(act) || past.contains(act) || withdrawn.contains(act)
         || actDevices[act] == device || actDevices[act] == nil
+        || (isAsHeld && !savedSince.contains(acts[act]))
     }
     if isKept { return }
     environment.fault(

@@ -83,7 +83,9 @@ extension CheckInHistory {
 
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {}
 
-  package func deviceRead(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {}
+  package func deviceRead(
+    tag: ChangeTag, isDeleted: Bool, isAsHeld: Bool, on device: DeviceID
+  ) {}
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
     stamps.relaySaved(record, baseTag: baseTag)

@@ -152,9 +152,11 @@ extension Histories {
     histories[key]?.deviceAsked(tag: server.tag, on: device)
   }
 
-  package func deviceRead(_ record: Record, on device: DeviceID) {
+  /// Registers that a device holds a version from the relay, in place of `held`.
+  package func deviceRead(_ record: Record, insteadOf held: Record?, on device: DeviceID) {
+    let isAsHeld = held.map { ($0.fields, $0.modifiedAt) == (record.fields, record.modifiedAt) }
     histories[record.key]?.deviceRead(
-      tag: record.tag, isDeleted: record.isDeleted, on: device)
+      tag: record.tag, isDeleted: record.isDeleted, isAsHeld: isAsHeld ?? false, on: device)
   }
 
   /// Registers a conflict between two versions of the record on a device.

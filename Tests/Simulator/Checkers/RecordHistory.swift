@@ -29,8 +29,9 @@ package protocol RecordHistory: AnyObject {
   /// Registers a question to the user; see `CausalHistory`.
   func deviceAsked(tag: ChangeTag, on device: DeviceID)
   /// Registers that a device holds a version from the relay, and no change of its own. `isDeleted`:
-  /// true if the version is a deletion.
-  func deviceRead(tag: ChangeTag, isDeleted: Bool, on device: DeviceID)
+  /// true if the version is a deletion. `isAsHeld`: true if the device held the same content and
+  /// stamp before.
+  func deviceRead(tag: ChangeTag, isDeleted: Bool, isAsHeld: Bool, on device: DeviceID)
   /// Registers a version that the relay saved.
   func relaySaved(_ record: Record, baseTag: ChangeTag?)
   /// Registers that the relay saved this once, forgot its batch since, and received it again.

@@ -131,7 +131,7 @@ package final class ReplicaWatch {
       histories.deviceAsked(entry.key, server, on: device)
     }
     for record in after.records where record.tag > 0 && after.entries(record.key).isEmpty {
-      histories.deviceRead(record, on: device)
+      histories.deviceRead(record, insteadOf: before.record(record.key), on: device)
     }
   }
 

@@ -94,7 +94,9 @@ package final class StampedHistory: RecordHistory {
 
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {}
 
-  package func deviceRead(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {}
+  package func deviceRead(
+    tag: ChangeTag, isDeleted: Bool, isAsHeld: Bool, on device: DeviceID
+  ) {}
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
     for index in acts.indices where acts[index].stamp == record.modifiedAt {

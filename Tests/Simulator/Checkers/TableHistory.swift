@@ -141,7 +141,9 @@ package final class TableHistory: RecordHistory {
 
   // MARK: knowledge
 
-  package func deviceRead(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {
+  package func deviceRead(
+    tag: ChangeTag, isDeleted: Bool, isAsHeld: Bool, on device: DeviceID
+  ) {
     if isDeleted { isUncertain = true }
     seen[device, default: EditSet()].formUnion(pastOfTag[tag] ?? EditSet())
   }
@@ -321,8 +323,12 @@ package final class SettingsHistory: RecordHistory {
     for history in both { history.deviceDecided(server, made: made, on: device) }
   }
 
-  package func deviceRead(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {
-    for history in both { history.deviceRead(tag: tag, isDeleted: isDeleted, on: device) }
+  package func deviceRead(
+    tag: ChangeTag, isDeleted: Bool, isAsHeld: Bool, on device: DeviceID
+  ) {
+    for history in both {
+      history.deviceRead(tag: tag, isDeleted: isDeleted, isAsHeld: isAsHeld, on: device)
+    }
   }
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
