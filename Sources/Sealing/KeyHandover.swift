@@ -17,7 +17,7 @@ package enum KeyHandover {
   private static let devicePrefix = "device/"
   private static let nextPrefix = "next/"
 
-  /// What a record of the zone is about.
+  /// Device that a record of the zone is about.
   package enum Subject: Hashable, Sendable {
     case device(DeviceID)
     case next(DeviceID)

@@ -8,7 +8,7 @@ import LockstepModel
   import Glibc
 #endif
 
-/// What a backup of a file does not contain.
+/// Identity of a file that no backup of it contains.
 package enum FileIncarnation {
   /// Returns a text that stays the same while the system runs and the file is in its place, and
   /// differs once the file was restored from a backup, copied, or set back with its file system,

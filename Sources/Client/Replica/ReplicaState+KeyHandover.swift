@@ -107,7 +107,7 @@ extension ReplicaState {
   }
 }
 
-/// What a home knows of its account's devices, for a program that gives them new keys.
+/// The account's devices as a home knows them, for a program that gives them new keys.
 extension Replica {
   /// Returns the secret of the device's own key; nil if it has none yet.
   package static func deviceKey(in store: Store) throws(StorageError) -> X25519PrivateKey? {

@@ -52,7 +52,7 @@ package struct NewKeys {
       others: remaining.filter { !rotation.receivers.contains($0.id) })
   }
 
-  /// What the home has for it.
+  /// Keys and devices that the home knows.
   private struct Home {
     let keys: SealingKeys
     let deviceKey: X25519PrivateKey

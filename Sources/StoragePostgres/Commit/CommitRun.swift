@@ -509,8 +509,8 @@ private enum AccountWriter {
 
   static let token = PostgresStatement(
     "token", "SELECT 1::bigint FROM devices WHERE token_hash = $1::bytea")
-  /// `IS TRUE` hides the comparison from the index of expiry times: without statistics, a plan would
-  /// combine both indexes, and read the entries of all codes that are valid.
+  /// `IS TRUE` hides the comparison from the index of expiry times: without statistics, a plan
+  /// would combine both indexes, and read the entries of all codes that are valid.
   private static let isValid = "(expires_at > $2::bigint) IS TRUE"
   static let code = PostgresStatement(
     "code", "SELECT account FROM pairings WHERE code_hash = $1::bytea AND \(isValid)")
