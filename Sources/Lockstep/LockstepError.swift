@@ -122,12 +122,8 @@ extension LockstepError: CustomStringConvertible {
     case .file(let path, let reason): "the file \(path) cannot be used: \(reason)"
     case .fileTooLarge(let path, let limit):
       "the file \(path) has over \(limit) bytes; attach it in parts"
-    case .fileUnavailable(let name, let reason):
-      "the content of \(name) is not available: \(reason); try again once the device that attached "
-        + "it has synced"
-    case .fileKeyMissing(let name, let key):
-      "the content of \(name) is sealed with the key \(key), which this device does not have; pair "
-        + "it again with a device that shows the file"
+    case .fileUnavailable(let name, let reason): LockstepError.textOfUnavailable(name, reason)
+    case .fileKeyMissing(let name, let key): LockstepError.textOfSealed(name, key)
     case .fileUnreadable(let name, let reason):
       "the content of \(name) cannot be read: it is \(reason); attach the file again"
     case .busy: "too many calls are in progress; await some of them first"
@@ -150,6 +146,16 @@ extension LockstepError: CustomStringConvertible {
   private static func textOfRevoked(_ account: String) -> String {
     "the account \(account) has revoked this device, which still has its records: call join with a "
       + "code of that account, open another folder, or call leave, which removes the records"
+  }
+
+  private static func textOfUnavailable(_ name: String, _ reason: String) -> String {
+    "the content of \(name) is not available: \(reason); try again once the device that attached "
+      + "it has synced"
+  }
+
+  private static func textOfSealed(_ name: String, _ key: String) -> String {
+    "the content of \(name) is sealed with the key \(key), which this device does not have; pair "
+      + "it again with a device that shows the file"
   }
 
   private static func textOfUnsent(_ count: Int) -> String {

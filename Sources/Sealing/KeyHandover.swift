@@ -74,14 +74,14 @@ package enum KeyHandover {
 
   /// New keys of an account.
   package struct Next: Hashable, Sendable {
-    package let keys: SealingKeys
+    package let all: SealingKeys
     /// Device that has made them.
     package let author: DeviceID
     /// Devices that do not get them.
     package let without: [DeviceID]
 
-    package init(keys: SealingKeys, author: DeviceID, without: [DeviceID]) {
-      self.keys = keys
+    package init(_ all: SealingKeys, author: DeviceID, without: [DeviceID]) {
+      self.all = all
       self.author = author
       self.without = without
     }
@@ -97,7 +97,7 @@ package enum KeyHandover {
   ) -> JSONValue? {
     guard let seal = nextSeal(key, publicKey) else { return nil }
     let content: JSONValue = [
-      "keys": next.keys.storedValue, "without": .array(next.without.map { .string($0.text) }),
+      "keys": next.all.storedValue, "without": .array(next.without.map { .string($0.text) }),
     ]
     let bytes = seal.sealed(
       Array(content.text.utf8), data: nextData(from: next.author, to: device))
@@ -124,7 +124,7 @@ package enum KeyHandover {
     let without = (content["without"]?.array ?? []).compactMap { id in
       id.string.flatMap { DeviceID(text: $0) }
     }
-    return Next(keys: keys, author: author, without: without)
+    return Next(keys, author: author, without: without)
   }
 
   private static func nextSeal(_ key: X25519PrivateKey, _ publicKey: [UInt8]) -> SIV? {

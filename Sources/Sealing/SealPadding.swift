@@ -1,7 +1,8 @@
 import LockstepModel
 
-/// Padding of a record, or of a block of a file, before it is sealed, so that its sealed length reveals little about its
-/// content: one byte 0x80, then zeros (ISO/IEC 7816-4), to a length of few possible values.
+/// Padding of a record, or of a block of a file, before it is sealed, so that its sealed length
+/// reveals little about its content: one byte 0x80, then zeros (ISO/IEC 7816-4), to a length of few
+/// possible values.
 package enum SealPadding {
   private static let mark: UInt8 = 0x80
   /// Up to here, lengths are multiples of `step`.

@@ -45,7 +45,7 @@ struct ReplicaKeyHandoverTests {
       putDeviceKey(key.publicKey, of: author, generation(1))
       let phoneKey = try #require(try Replica.deviceKey(in: phone.store)).publicKey
       let keys = SealingKeys.account(accountKeys([1, 2, 9]), plainZones: [KeyRing.zone])
-      let next = KeyHandover.Next(keys: keys, author: author, without: [])
+      let next = KeyHandover.Next(keys, author: author, without: [])
       let fields = try #require(
         KeyHandover.fields(of: next, for: phone.device, phoneKey, key: key))
       put(KeyHandover.nextRecord(for: phone.device), KeyHandover.nextType, fields)

@@ -970,8 +970,8 @@ struct ReplicaSealingTests {
     #expect(desk.seal(sealKeys([1])) == true)
   }
 
-  /// What nothing names was attached before the keys: it would go as it is to a relay that was
-  /// restored, and is offered all chunks of the home.
+  /// A chunk that nothing names was attached before the keys: it would go as it is to a relay that
+  /// was restored, and is offered all chunks of the home.
   @Test mutating func plainChunksThatNothingNamesGoWithTheFirstKeys() throws {
     let hashes = try TestChunk.hashes(2)
     var desk = try ReplicaHarness()

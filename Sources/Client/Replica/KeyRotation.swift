@@ -38,7 +38,7 @@ package struct KeyRotation {
     var records: [(name: Name, type: Name, fields: JSONValue?)] = [
       (KeyRing.record, KeyRing.type, ring)
     ]
-    let handover = KeyHandover.Next(keys: all, author: device, without: gone)
+    let handover = KeyHandover.Next(all, author: device, without: gone)
     for member in staying + [own] {
       records.append(
         (

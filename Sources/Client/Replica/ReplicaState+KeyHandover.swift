@@ -31,11 +31,11 @@ extension ReplicaState {
   /// See `ReplicaTask.makeDeviceKey`.
   mutating func makeDeviceKey(
     _ secret: [UInt8], _ clock: ClockReading
-  ) throws(StorageError) {
+  ) throws(StorageError) -> ReplicaResult {
     guard identity != nil, scope == .everything, let generation = sealing.held?.current else {
-      return
+      return .done
     }
-    guard let key = sealing.deviceKey ?? X25519PrivateKey(secret) else { return }
+    guard let key = sealing.deviceKey ?? X25519PrivateKey(secret) else { return .done }
     if sealing.deviceKey == nil {
       sealing.deviceKey = key
       transaction.setValue(Self.sealDeviceKey, HexText.text(of: key.bytes))
@@ -45,10 +45,11 @@ extension ReplicaState {
     let fields = KeyHandover.fields(ofKey: key.publicKey, of: device, generation).serialized()
     try putKeyRing(clock)
     // A record that another generation has sealed is sealed anew by whoever has made the newer one.
-    guard try transaction.record(record)?.fields == nil else { return }
+    guard try transaction.record(record)?.fields == nil else { return .done }
     putMember(device, key.publicKey)
     _ = try writeChange(
       record, type: KeyHandover.deviceType, fields: fields, stamp: stamp(after: nil, clock), clock)
+    return .done
   }
 
   /// Takes what a page says about devices and keys. Returns true if the home has more keys now.
@@ -84,7 +85,7 @@ extension ReplicaState {
       let next = KeyHandover.next(
         in: record.value, for: device, by: author, publicKey, key: key),
       case .account(let held, let heldPlain)? = sealing.held,
-      case .account(let given, let plain) = next.keys, let joined = held.joined(with: given)
+      case .account(let given, let plain) = next.all, let joined = held.joined(with: given)
     else { return false }
     sealing.members.remove(next.without)
     transaction.setValue(Self.sealMembersKey, sealing.members.storedText)

@@ -167,9 +167,7 @@ struct ReplicaState {
     case .forgetCursor(let through, let lostThrough, let generation):
       try forgetCursor(restoredThrough: through, lostThrough: lostThrough, in: generation)
       return .applied(Applied(position: position))
-    case .makeDeviceKey(let secret):
-      try makeDeviceKey(secret, job.clock)
-      return .done
+    case .makeDeviceKey(let secret): return try makeDeviceKey(secret, job.clock)
     case .bringBack:
       try bringBack()
       endRestore()

@@ -58,7 +58,7 @@ package struct NewKeys {
     let deviceKey: X25519PrivateKey
     let members: KeyMembers
     /// Records of the zone of the keys that the home knows.
-    let records: [Name]
+    let recordNames: [Name]
 
     init(_ folder: HomeFolder) throws(CommandFailure) {
       let found = try CommandFailure.wrap { () throws(StorageError) in
@@ -82,7 +82,7 @@ package struct NewKeys {
       self.keys = keys
       self.deviceKey = deviceKey
       members = found.2
-      records = found.3
+      recordNames = found.3
     }
   }
 
@@ -101,8 +101,9 @@ package struct NewKeys {
       }
     }
     let now = try call.time()
+    let known = Set(home.recordNames)
     let mutations = rotation.records.compactMap { record -> Mutation? in
-      guard record.fields != nil || home.records.contains(record.name) else { return nil }
+      guard record.fields != nil || known.contains(record.name) else { return nil }
       return Mutation(
         name: record.name, type: record.type, fields: record.fields?.serialized(),
         modifiedAt: now, baseTag: record.name == KeyRing.record ? ring?.tag ?? 0 : nil)

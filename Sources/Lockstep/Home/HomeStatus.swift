@@ -63,21 +63,25 @@ package struct HomeStatus {
     if status.setAsideCount > 0 {
       members.append(JSONMember("setAside", number(Int64(status.setAsideCount))))
     }
-    if status.unreadableCount > 0 {
-      members.append(JSONMember("unreadable", number(Int64(status.unreadableCount))))
-      let records = status.unreadable.map { record -> JSONValue in
-        [
-          "zone": .string(record.key.zone.text), "name": .string(record.key.name.text),
-          "fault": .string(record.fault.kind),
-        ]
-      }
-      members.append(JSONMember("unreadableRecords", .array(records)))
-    }
-    if let refusal = status.chunksRefused {
-      members.append(JSONMember("piecesRefused", .string(refusal.detail)))
-    }
+    members += HomeStatus.unreadableMembers(status)
+    let refused = status.chunksRefused.map { JSONMember("piecesRefused", .string($0.detail)) }
+    members += refused.map { [$0] } ?? []
     if !first.isEmpty { members.append(JSONMember("parkedRecords", .array(first))) }
     json = .object(members)
+  }
+
+  private static func unreadableMembers(_ status: AgentStatus) -> [JSONMember] {
+    guard status.unreadableCount > 0 else { return [] }
+    let records = status.unreadable.map { record -> JSONValue in
+      [
+        "zone": .string(record.key.zone.text), "name": .string(record.key.name.text),
+        "fault": .string(record.fault.kind),
+      ]
+    }
+    return [
+      JSONMember("unreadable", .number(JSONNumber(Int64(status.unreadableCount)))),
+      JSONMember("unreadableRecords", .array(records)),
+    ]
   }
 
   package init(json: JSONValue) { self.json = json }
