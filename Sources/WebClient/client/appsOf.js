@@ -1,4 +1,5 @@
 import { RuleFault, ruleTable } from "../model/mergeRules.js";
+import { keysZone } from "../sealing/keyRing.js";
 import { isOwnZone } from "./ownZones.js";
 
 /**
@@ -15,8 +16,10 @@ export function appsOf(rules, apps = []) {
   const others = [...tables, ...apps.filter(({ isOwn }) => !isOwn)];
   const taken = others.find(({ zone }) => isOwnZone(zone));
   if (taken) {
-    throw new RuleFault(
-      `the zone ${taken.zone} has the rules of one of Lockstep's own apps; choose another zone`);
+    const { zone } = taken;
+    throw new RuleFault(zone === keysZone
+      ? `the zone ${zone} is for the account's keys alone; choose another zone`
+      : `the zone ${zone} has the rules of one of Lockstep's own apps; choose another zone`);
   }
   const inTables = tables.map(({ zone, types }) => ({ zone, rules: Object.fromEntries(types) }));
   return [...apps, ...inTables];

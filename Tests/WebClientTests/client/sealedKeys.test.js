@@ -164,14 +164,35 @@ test("keys that are no keys leave the device without an account", () => {
   }
 });
 
-test("a device with plain records does not join its account again with keys", () => {
+/** Joins the account again, with its keys. */
+const joinAgain = (device) => device.step(
+  { task: "join", identity: { ...identity, token: "other" },
+    keys: accountKeys(9, [1], ["Open"]) });
+
+test("a device that joins again with keys drops plain records, and seals what waits", () => {
+  const device = new SealingDevice(1);
+  const relay = new KeylessRelay();
+  for (const name of ["diary", "gone", "kept"]) device.edit(note(name, "plain"));
+  send(relay, device);
+  device.edit(note("kept", "changed"));
+  device.edit({ name: "gone", type: "Note", fields: null });
+  device.edit({ ...note("open", "plain"), zone: "Open" });
+  assert.equal(joinAgain(device).error, null);
+  assert.deepEqual(device.live.map(({ name }) => name).sort(), ["kept", "open"]);
+  const empty = new KeylessRelay();
+  send(empty, device);
+  const sealed = empty.records.find(({ zone }) => zone === "Desk");
+  assert.equal(openedBy(sealed).fields.text, "changed");
+  assert.deepEqual(empty.records.map(({ zone }) => zone).sort(), ["Desk", "Open"]);
+});
+
+test("a device does not join again with keys while a plain change is on its way", () => {
   const device = new SealingDevice(1);
   device.edit(note("diary", "plain"));
-  const relay = new KeylessRelay();
-  send(relay, device);
-  const { error, writes } = device.step(
-    { task: "join", identity: { ...identity, token: "other" }, keys: accountKeys(9, [1]) });
+  const batch = device.nextBatch();
+  const { error, writes } = joinAgain(device);
   assert.deepEqual([error.code, writes], ["refused", []]);
+  assert.equal(device.nextBatch().id, batch.id);
 });
 
 test("a device that joins again keeps its keys if none come with the code", () => {

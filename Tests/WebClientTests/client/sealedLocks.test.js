@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AccountKeys, KeyGeneration } from "../../../Sources/WebClient/sealing/accountKeys.js";
+import { ringFields } from "../../../Sources/WebClient/sealing/keyRing.js";
+import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
 import { note } from "./support/deskApp.js";
 import {
   KeylessRelay, sealedDevice, SealingDevice, sealKeys,
@@ -76,4 +79,71 @@ test("other zones are not locked", () => {
   phone.edit({ ...note("for all", "open"), zone: "Other" });
   send(relay, phone);
   assert.deepEqual(relay.live.map(({ zone }) => zone), ["Desk", "Other"]);
+});
+
+// The record of the account's keys shows that the account is sealed, before any sealed record does.
+
+const bytes = new Uint8Array(32).fill(9);
+const account = SealingKeys.ofAccount(
+  new AccountKeys(bytes, [new KeyGeneration(bytes)]), ["Keys", "Open"]);
+
+const ring = (fields = ringFields(account)) => ({
+  zone: "Keys", name: "ring", type: "keyRing", fields, modifiedAt: 1_000, device: "d".repeat(16),
+  tag: 0, deleted: fields === null,
+});
+
+test("the account's keys lock all zones but the plain ones, also after a reload", () => {
+  const phone = new SealingDevice(2);
+  const relay = new KeylessRelay();
+  relay.put(ring());
+  read(relay, phone);
+  const isLocked = () => {
+    assert.throws(() => phone.edit({ ...note("x", "x"), zone: "Later" }),
+      { code: "refused", message: /does not have the account's keys/u });
+    phone.edit({ ...note("x", "x"), zone: "Open" });
+    relay.put({ ...ring(), zone: "Later", name: "forged" });
+    relay.put({ ...ring(), zone: "Open", name: "plain" });
+    read(relay, phone);
+    const names = phone.live.map(({ zone, name }) => `${zone}/${name}`).sort();
+    assert.deepEqual(names, ["Keys/ring", "Open/plain", "Open/x"]);
+  };
+  isLocked();
+  assert.deepEqual(phone.disk.values.get("seal.locked"),
+    { zones: ["Later"], allBut: ["Keys", "Open"] });
+  phone.reopen();
+  isLocked();
+  assert.equal(phone.sealStored(account.storedValue), true);
+  assert.equal(phone.disk.values.get("seal.locked"), undefined);
+  phone.edit({ ...note("x", "x"), zone: "Later" });
+});
+
+test("the record locks nothing if it is deleted, or the device has keys or a part", () => {
+  const desk = new SealingDevice(1);
+  desk.sealStored(account.storedValue);
+  desk.page([], null, 1);
+  const part = new SealingDevice(3);
+  part.limit({ zones: ["Desk", "Keys"], access: "write" });
+  part.page([], null, 1);
+  const phone = new SealingDevice(2);
+  desk.read([{ ...ring(), tag: 2 }]);
+  part.read([{ ...ring(), tag: 2 }]);
+  phone.read([{ ...ring(null), tag: 2 }]);
+  for (const device of [desk, part, phone]) {
+    device.edit(note("x", "x"));
+    assert.equal(device.disk.values.get("seal.locked"), undefined);
+  }
+});
+
+test("a list of plain zones in another form leaves none open", () => {
+  for (const plain of [undefined, "Open", [1, "", "a\nb"]]) {
+    const phone = new SealingDevice(2);
+    phone.read([{ ...ring({ ...ringFields(account), plain }), tag: 2 }]);
+    assert.throws(() => phone.edit({ ...note("x", "x"), zone: "Open" }), { code: "refused" });
+  }
+});
+
+test("the zone of the account's keys is not for edits", () => {
+  const phone = new SealingDevice(2);
+  assert.throws(() => phone.edit({ ...note("ring", "x"), zone: "Keys" }),
+    { code: "refused", message: "the zone Keys is for the account's keys alone" });
 });

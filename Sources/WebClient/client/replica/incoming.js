@@ -10,7 +10,7 @@ import {
 } from "./restore.js";
 import { completed, reconcile, rebase } from "./reconciling.js";
 import { applyOpened, loseRecord, rebaseOnTag, restoreAtRelay } from "./sealedVersions.js";
-import { arrivedRecords, forgetUnreadable } from "./sealing.js";
+import { arrivedRecords, forgetUnreadable, lockSealedAccount } from "./sealing.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -65,12 +65,14 @@ function applyPage(state, page, applied) {
     forgetUnreadable(state);
     detectLosses(state, page.lostTags ?? []);
   }
-  for (const arrived of arrivedRecords(state, page, isSnapshot)) {
+  const arrivals = arrivedRecords(state, page, isSnapshot);
+  for (const arrived of arrivals) {
     applyArrived(state, arrived, isSnapshot, applied);
     if (isSnapshot && !arrived.isMissing) {
       state.transaction.markNamed(keyOf(arrived), state.snapshot);
     }
   }
+  lockSealedAccount(state, arrivals);
   if (isSnapshot && page.more) {
     state.position = { kind: "snapshot", token: page.token };
     return;

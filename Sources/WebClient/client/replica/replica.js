@@ -159,19 +159,20 @@ export class Replica {
   /** Stores the account, and the keys that came with its code (`SealingKeys.storedValue`) in the
    * same transaction: without them the device would send records as they are. A device's data
    * belongs to one account and is never given to another; what was edited before the first join
-   * goes to its account. */
+   * goes to its account. Records that it has had without a seal are foreign to a sealed account. */
   #join(identity, keys) {
     const { identity: known, device } = this;
     if (known && known.accountID !== identity.accountID) {
       const words = "this device holds another account's data; sign out first";
       throw new EditError("otherAccount", words);
     }
-    const seals = keys === undefined ? null : checkedSeals(this, keys);
+    const options = { replacesPlain: true };
+    const seals = keys === undefined ? null : checkedSeals(this, keys, options);
     this.transaction.setValue("identity", identity);
     this.merging = new Merging(this.apps, this.device);
     if (!known) adoptEdits(this, device);
     else this.#adoptScope(known.scope);
-    if (seals) writeSeals(this, seals);
+    if (seals) writeSeals(this, seals, options);
     return identity;
   }
 

@@ -8,6 +8,7 @@ import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { keyOf } from "../record.js";
 import { StoreError } from "../store/memoryStore.js";
+import { ZoneLock } from "./zoneLock.js";
 
 /** Names of the stored values. */
 export const storedSeals = {
@@ -34,8 +35,9 @@ export const storedSeals = {
  *   former version, and the held one is saved again; versions that do not include each other are
  *   merged.
  *
- * A zone is *locked* once the relay has had a sealed record of it, and this device has no keys: it
- * takes nothing of the zone, and sends nothing, until it has the keys.
+ * A zone is *locked* once the relay has had a sealed record of it, or the record of the account's
+ * keys, and this device has no keys: it takes nothing of the zone, and sends nothing, until it has
+ * the keys.
  */
 export class SealedZones {
   /** This replica as the writer of versions; null until it makes one. See `writer.js`.
@@ -54,19 +56,20 @@ export class SealedZones {
   /** True if more of them were found than are listed. Until all are read again, no local change to
    * an unlisted record can replace one: the relay refuses it as a conflict. */
   #hasMore = false;
-  #locked = new Set();
+  /** @type {ZoneLock} */
+  lock;
   /** Names of records at the relay, computed once each. */
   #relayNames = new Map();
 
   /**
    * @param {{keys?: any, unreadable?: any, writer?: any, locked?: any}} stored `keys`:
    *   `SealingKeys.storedValue`, undefined if no zone is sealed; `unreadable`: `storedUnreadable`;
-   *   `writer`: made anew if it is not readable; `locked`: `storedLocked`
+   *   `writer`: made anew if it is not readable; `locked`: `ZoneLock.storedValue`
    * @throws {StoreError} if the keys are not readable: without them, the device would send the
    *   records of a sealed zone as they are
    */
   constructor({ keys, unreadable, writer, locked }) {
-    this.#locked = new Set(locked);
+    this.lock = new ZoneLock(locked);
     this.#restoreUnreadable(unreadable);
     if (keys === undefined) return;
     const held = SealingKeys.ofStored(keys);
@@ -87,21 +90,10 @@ export class SealedZones {
   adopt(keys) {
     this.#held = keys;
     this.#seals.clear();
-    for (const zone of this.#locked) if (keys.zoneKeys(zone)) this.#locked.delete(zone);
+    this.lock.open(keys);
   }
 
-  isLocked(zone) { return this.#locked.has(zone); }
-
-  /** Returns true if the zone was not locked before. */
-  lock(zone) {
-    if (this.#locked.has(zone)) return false;
-    this.#locked.add(zone);
-    return true;
-  }
-
-  get lockedZones() { return [...this.#locked]; }
-
-  get storedLocked() { return this.#locked.size > 0 ? this.lockedZones.sort() : undefined; }
+  isLocked(zone) { return this.lock.has(zone) && !this.isSealed(zone); }
 
   /** Returns the ids of the generations with which unreadable records of the zone are sealed. */
   missingKeysOf(zone) {
@@ -151,7 +143,7 @@ export class SealedZones {
   /** True if the relay is known to have records that the device cannot read. */
   get hasUnreadable() {
     return this.#unreadable.size > 0 || this.#hasMore || this.#conflicts.size > 0
-      || this.#locked.size > 0;
+      || !this.lock.isEmpty;
   }
 
   /** True if the relay has a version of this record that the device cannot read, or may have

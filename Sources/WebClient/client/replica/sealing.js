@@ -1,8 +1,10 @@
 import { namesUnsealedFiles } from "../../model/fileReference.js";
+import { isRing, plainZonesIn } from "../../sealing/keyRing.js";
 import { SealingKeys } from "../../sealing/sealingKeys.js";
 import { SealFault, ZoneSeal } from "../../sealing/zoneSeal.js";
 import { keyOf, standsForLost } from "../record.js";
 import { EditError } from "./editing.js";
+import { recordOf, waiting } from "./outbox.js";
 import { readAgain } from "./restore.js";
 import { storedSeals } from "./sealedZones.js";
 import { noteOwnVersions } from "./writer.js";
@@ -23,9 +25,12 @@ export function adoptSeals(state, stored) {
  * Returns the keys that the device has with these. Writes nothing.
  *
  * @param {any} stored `SealingKeys.storedValue`
+ * @param {{replacesPlain?: boolean}} [options] `replacesPlain`: for keys of an account that seals
+ *   these zones already. Plain records of them are then not refused, but taken for foreign ones:
+ *   the device drops them, and seals its own changes that wait.
  * @throws {EditError} if they cannot be adopted
  */
-export function checkedSeals(state, stored) {
+export function checkedSeals(state, stored, { replacesPlain = false } = {}) {
   const keys = SealingKeys.ofStored(stored);
   if (!keys) throw refused("the keys are not those of a device; pair it again");
   const { held } = state.sealing;
@@ -34,16 +39,23 @@ export function checkedSeals(state, stored) {
     throw refused("this device has sealed records, and their key is not among the new ones; "
       + "sign out here first");
   }
-  for (const zone of state.sealing.lockedZones) checkOpening(state, adopted.zoneKeys(zone));
-  for (const zone of newlySealed(state, adopted)) checkZone(state, adopted.zoneKeys(zone));
+  for (const zone of state.sealing.lock.zones) checkOpening(state, adopted.zoneKeys(zone));
+  for (const zone of newlySealed(state, adopted)) {
+    if (replacesPlain) checkSent(state, zone);
+    else checkZone(state, adopted.zoneKeys(zone));
+  }
   return adopted;
 }
 
-/** Writes what `checkedSeals` has returned. Returns false if the device has had these keys. */
-export function writeSeals(state, adopted) {
+/** Writes what `checkedSeals` has returned for the same options. Returns false if the device has
+ * had these keys. */
+export function writeSeals(state, adopted, { replacesPlain = false } = {}) {
   const { sealing, transaction } = state;
   if (sealing.held?.isSame(adopted)) return false;
-  for (const zone of newlySealed(state, adopted)) removeSealed(state, zone);
+  for (const zone of newlySealed(state, adopted)) {
+    if (replacesPlain) forgetPlainVersions(state, zone);
+    removeRead(state, zone);
+  }
   sealing.adopt(adopted);
   sealing.retryConflicts();
   transaction.setValue(storedSeals.keys, adopted.storedValue);
@@ -87,9 +99,34 @@ function checkZone({ transaction }, keys) {
   }
 }
 
-/** Removes records that arrived sealed before the keys: the snapshot that follows brings them.
+/** Checks that no change of the zone is on its way to the relay. */
+function checkSent({ transaction }, zone) {
+  const isSent = ({ state, zone: other }) => state.kind === "sent" && other === zone;
+  if (transaction.outbox.entries().some(isSent)) {
+    throw refused(`a change of zone ${zone} may be at the relay without a seal; sign out here `
+      + "first");
+  }
+}
+
+/** Makes the changes that wait new ones, whatever they were made on: that was not sealed. */
+function forgetPlainVersions(state, zone) {
+  const { transaction } = state;
+  for (const entry of transaction.outbox.entries().filter((it) => it.zone === zone)) {
+    if (entry.fields === null) {
+      transaction.removeEntry(entry);
+      transaction.removeRecord(keyOf(entry));
+      continue;
+    }
+    const { lineage, ...change } = entry;
+    const made = { ...change, state: waiting, base: null, firstSent: null };
+    transaction.putEntry(made);
+    transaction.put(recordOf(made, state.device, 0));
+  }
+}
+
+/** Removes the records that have arrived before the keys: the snapshot that follows brings them.
  * Changes that no relay has seen stay, and are sealed when they are sent. */
-function removeSealed({ transaction }, zone) {
+function removeRead({ transaction }, zone) {
   for (const record of transaction.allRecords(zone)) {
     const key = keyOf(record);
     if (!transaction.outbox.open(key)) transaction.removeRecord(key);
@@ -109,9 +146,26 @@ export function forgetUnreadable(state) {
   if (state.sealing.forgetUnreadable()) storeUnreadable(state);
 }
 
-function storeUnreadable({ sealing, transaction }) {
+function storeUnreadable(state) {
+  const { sealing, transaction } = state;
   transaction.setValue(storedSeals.unreadable, sealing.storedUnreadable);
-  transaction.setValue(storedSeals.locked, sealing.storedLocked);
+  storeLock(state);
+}
+
+function storeLock({ sealing, transaction }) {
+  transaction.setValue(storedSeals.locked, sealing.lock.storedValue);
+}
+
+/** Locks all zones if a page shows that the account is sealed, and this device has no keys.
+ *
+ * @param {Arrived[]} arrivals */
+export function lockSealedAccount(state, arrivals) {
+  if (!state.sealing.isEmpty || state.scope?.zones) return;
+  for (const record of arrivals) {
+    if (!isRing(record)) continue;
+    state.sealing.lock.lockAllBut(plainZonesIn(record.fields));
+    storeLock(state);
+  }
 }
 
 // from the relay
@@ -183,7 +237,7 @@ function faultOfPlain({ sealing }, record) {
 
 /** Locks the record's zone. Returns true if that changed what is stored. */
 function noteLocked({ sealing }, record, fault) {
-  const isNews = sealing.lock(record.zone);
+  const isNews = sealing.lock.add(record.zone);
   return sealing.note(keyOf(record), record.deleted ? null : fault) || isNews;
 }
 
@@ -228,7 +282,7 @@ function plainConflict(state, server) {
   const { sealing } = state;
   const fault = faultOfPlain(state, server);
   if (!fault) return { kind: "conflict", server };
-  if (sealing.lock(server.zone)) storeUnreadable(state);
+  if (sealing.lock.add(server.zone)) storeUnreadable(state);
   sealing.noteConflict(keyOf(server), fault);
   return { kind: "unreadable" };
 }
