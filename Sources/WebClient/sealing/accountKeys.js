@@ -8,6 +8,10 @@ import { hkdf, sha256 } from "./sha256.js";
 //       "id"                8 bytes    identifies the generation; not secret
 //       "check words"      12 bytes    compared by a person on two devices
 //       "zone" 0 ZONE      32 bytes    key of a zone (ZoneSeal)
+//       "ring"             64 bytes    seals the record of all keys (keyRing.js)
+//       "device key"       64 bytes    seals a device's public key (keyHandover.js)
+//     HKDF-SHA-256(secret ‖ secret of the generation with the greater id, …)
+//       "merge"            32 bytes    the generation that follows from both
 //     HKDF-SHA-256(name secret, …)
 //       "zone" 0 ZONE      32 bytes    makes the names of a zone's records
 
@@ -15,6 +19,8 @@ const secretBytes = 32;
 const idBytes = 8;
 const checkBytes = 12;
 const checksumBytes = 2;
+/** Generations of an account's keys that a device has: one for each revocation of a device. */
+export const generationsMax = 64;
 const phraseLetters = ((secretBytes + checksumBytes) / 2) * proquintLetters;
 
 const utf8 = new TextEncoder();
@@ -112,6 +118,14 @@ export class KeyGeneration {
     return proquints(Uint8Array.of(...this.#secret, ...checksum(this.#secret))).join(" ");
   }
 
+  /** Returns the generation that follows from both, which nobody has who lacks one of them.
+   * @param {KeyGeneration} other */
+  merged(other) {
+    const [first, second] = this.id < other.id ? [this, other] : [other, this];
+    const both = Uint8Array.of(...first.#secret, ...second.#secret);
+    return new KeyGeneration(derived(both, "merge", secretBytes));
+  }
+
   /** Returns the 32 bytes of a zone's key of this generation. @param {string} zone */
   zoneKey(zone) { return zoneKey(this.#secret, zone); }
 }
@@ -151,6 +165,33 @@ export class AccountKeys {
   rotated(random) {
     return new AccountKeys(this.#nameSecret, [...this.#generations, KeyGeneration.make(random)]);
   }
+
+  /** Returns these keys with one more generation, which seals from now on; null if there are too
+   * many, or it is among them. @param {KeyGeneration} generation */
+  adding(generation) {
+    if (this.#has(generation) || this.#generations.length >= generationsMax) return null;
+    return new AccountKeys(this.#nameSecret, [...this.#generations, generation]);
+  }
+
+  /**
+   * Returns the keys that a device has which gets the others. If two devices have made a generation
+   * at the same time, each without another device, neither may seal: what follows from both does,
+   * on all devices that have both. null: they are of another account, or too many.
+   *
+   * @param {AccountKeys} others
+   */
+  joined(others) {
+    if (hex(this.#nameSecret) !== hex(others.#nameSecret)) return null;
+    const added = others.#generations.filter((it) => !this.#has(it));
+    if (added.length === 0) return this;
+    if (this.#generations.every((it) => others.#has(it))) return others;
+    const merged = this.current.merged(others.current);
+    const all = [...this.#generations, ...added].filter(({ id }) => id !== merged.id);
+    if (all.length >= generationsMax) return null;
+    return new AccountKeys(this.#nameSecret, [...all, merged]);
+  }
+
+  #has({ id }) { return this.#generations.some((it) => it.id === id); }
 
   /** Generations, oldest first. */
   get generations() { return [...this.#generations]; }

@@ -1,12 +1,10 @@
 import { equal, isObject } from "../json/jsonValue.js";
 import { compareText } from "../json/utf8.js";
 import { isName } from "../model/name.js";
-import { AccountKeys, KeyGeneration } from "./accountKeys.js";
+import { AccountKeys, generationsMax, KeyGeneration } from "./accountKeys.js";
 import { base64url, base64urlBytes } from "./base64url.js";
 
 const keyBytes = 32;
-/** Generations of an account's keys that a device has: one for each revocation of a device. */
-const generationsMax = 64;
 
 /**
  * Keys that a device has. Those of an account seal every zone but the plain ones; those of some
@@ -38,6 +36,9 @@ export class SealingKeys {
 
   /** Keys of the whole account; null if these are the keys of some zones. */
   get account() { return this.#account; }
+
+  /** Zones that the keys of an account do not seal, sorted. */
+  get plainZones() { return sorted(this.#plainZones); }
 
   /** Returns the keys of a zone; null if it is not sealed.
    * @returns {import("./accountKeys.js").ZoneKeys | null} */
@@ -85,7 +86,7 @@ export class SealingKeys {
     return {
       names: base64url(this.#account.nameSecret()),
       generations: this.#account.generations.map((it) => base64url(it.secret())),
-      plain: sorted(this.#plainZones),
+      plain: this.plainZones,
     };
   }
 

@@ -1,6 +1,6 @@
 // X25519 (RFC 7748): the multiplication of a point of Curve25519, given by its coordinate u. A
-// number below 2²⁵⁶ is sixteen limbs of 16 bits, the lowest first, in doubles: all sums and products
-// stay below 2⁵³. No branch and no index depends on a secret.
+// number below 2²⁵⁶ is sixteen limbs of 16 bits, the lowest first, in doubles: all sums and
+// products stay below 2⁵³. No branch and no index depends on a secret.
 
 const limbs = 16;
 /** Bytes of a private key, a public key and a shared secret. */
