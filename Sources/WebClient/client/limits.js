@@ -17,6 +17,8 @@ export const limits = Object.freeze({
    * memory. */
   outboxRecords: 20_000,
   outboxBytes: 32 << 20,
+  /** Devices of an account; the relay's own limit is not greater. */
+  accountDevices: 100,
   /** Devices of the account whose names are stored for use without a connection. */
   knownDevices: 100,
   /** Zones in a device's scope. */

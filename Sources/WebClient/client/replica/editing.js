@@ -332,7 +332,8 @@ export function trim(state, clock) {
 }
 
 /** Writes a local change: into the open entry, or into a new one. */
-function writeChange(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }, clock) {
+export function writeChange(state, change, clock) {
+  const { zone, name, type, fields, chunks, stamp, isMadeByTime } = change;
   if (!clock.isTrusted) recordOffset(state, clock);
   const { transaction } = state;
   const key = keyOf({ zone, name });

@@ -3,10 +3,11 @@ import { limits } from "../limits.js";
 import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
 import { applyAnswer } from "./answers.js";
 import { trim } from "./editing.js";
+import { takeHandovers } from "./keyHandover.js";
 import { hasLostTag, isLost } from "./lostTags.js";
 import { knownTag, knows } from "./outbox.js";
 import {
-  bringBackOver, detectLosses, detectRestoreByPage, endRestore, forgetCursor,
+  bringBackOver, detectLosses, detectRestoreByPage, endRestore, forgetCursor, readAgain,
 } from "./restore.js";
 import { completed, reconcile, rebase } from "./reconciling.js";
 import { applyOpened, loseRecord, rebaseOnTag, restoreAtRelay } from "./sealedVersions.js";
@@ -73,6 +74,12 @@ function applyPage(state, page, applied) {
     }
   }
   lockSealedAccount(state, arrivals);
+  if (takeHandovers(state, arrivals) && state.sealing.hasUnreadable) {
+    // What could not be read is read again, with the new keys.
+    readAgain(state);
+    applied.foundGap = true;
+    return;
+  }
   if (isSnapshot && page.more) {
     state.position = { kind: "snapshot", token: page.token };
     return;

@@ -1,6 +1,7 @@
 import { equal } from "../../json/jsonValue.js";
 import { compareText } from "../../json/utf8.js";
 import { knowsType, resolverOf, rulesOf } from "../../model/app.js";
+import { keysZone } from "../../sealing/keyRing.js";
 import { faultOfFields } from "../fields.js";
 import { limits } from "../limits.js";
 import { faultOfOwnZone } from "../ownZones.js";
@@ -43,6 +44,8 @@ export class Merging {
   /** Resolves `local`, with its base, against the relay's version. */
   resolve(local, server) {
     const type = typeOf(local, server);
+    // A device that has not read the newest keys must not put back former ones.
+    if (local.zone === keysZone && !server.deleted) return { merged: server.fields, copies: [] };
     const resolver = this.#resolver(local.zone, type);
     if (!resolver) return this.#newer(local, server);
     // A base of tag 0 means that there was no record.

@@ -10,6 +10,7 @@ import { applyArrivals, applyOvertaken } from "./incoming.js";
 import { WriteTransaction } from "./writeTransaction.js";
 import { limits } from "../limits.js";
 import { wasIntercepted } from "../refusal.js";
+import { makeDeviceKey } from "./keyHandover.js";
 import { notes } from "./lostTags.js";
 import { Merging } from "./merging.js";
 import { heldBackTest } from "./outbox.js";
@@ -28,8 +29,8 @@ import { followSteps } from "./stamps.js";
  * Position up to which the device has read (`position`): `nothing` (nothing is known, or the cursor
  * was lost: a snapshot comes next), `snapshot` (during a snapshot, up to `token`), `cursor`.
  *
- * One file per topic: `answers`, `editing`, `incoming`, `lineage`, `lostTags`, `outgoing`,
- * `reconciling`, `restore`, `sealedVersions`, `sealing`, `stamps`, `writer`.
+ * One file per topic: `answers`, `editing`, `incoming`, `keyHandover`, `lineage`, `lostTags`,
+ * `outgoing`, `reconciling`, `restore`, `sealedVersions`, `sealing`, `stamps`, `writer`.
  */
 export class Replica {
   /**
@@ -112,6 +113,7 @@ export class Replica {
       case "join": return this.#join(job.identity, job.keys);
       case "nameDevices": return this.transaction.setValue("devices", job.devices) ?? null;
       case "seal": return adoptSeals(this, job.keys);
+      case "makeDeviceKey": return makeDeviceKey(this, job.secret, clock) ?? null;
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
       case "retryParked": return retryParked(this) ?? null;
       case "apply": return applyArrivals(this, job.arrivals, clock);
@@ -244,6 +246,11 @@ export class Replica {
 
   /** Part of the account that this device may use; null: everything. */
   get scope() { return this.identity?.scope ?? null; }
+
+  /** True if the device has the account's keys, and all of the account. */
+  get hasAccountKeys() {
+    return !!this.identity && this.scope === null && !!this.sealing.held?.account;
+  }
 
   mayWrite(zone) { return includesWrites(this.scope, zone); }
 

@@ -1,18 +1,21 @@
 import { equal } from "../../json/jsonValue.js";
-import { is64Bits } from "../../sealing/hex.js";
+import { hexBytes, is64Bits } from "../../sealing/hex.js";
 import { RecordVersion } from "../../sealing/recordVersion.js";
 import { SealingKeys } from "../../sealing/sealingKeys.js";
 import { vectorEntriesMax, VersionVector } from "../../sealing/versionVector.js";
+import { x25519Bytes } from "../../sealing/x25519.js";
 import { ZoneSeal } from "../../sealing/zoneSeal.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { keyOf } from "../record.js";
 import { StoreError } from "../store/memoryStore.js";
+import { KeyMembers } from "./keyMembers.js";
 import { ZoneLock } from "./zoneLock.js";
 
 /** Names of the stored values. */
 export const storedSeals = {
   keys: "seal.keys", unreadable: "seal.unreadable", writer: "seal.writer", locked: "seal.locked",
+  privateKey: "seal.device", members: "seal.members",
 };
 
 /**
@@ -58,18 +61,27 @@ export class SealedZones {
   #hasMore = false;
   /** @type {ZoneLock} */
   lock;
+  /** This device's own key, for new keys of the account; null until it has one.
+   * @type {Uint8Array | null} */
+  privateKey;
+  /** @type {KeyMembers} */
+  members;
   /** Names of records at the relay, computed once each. */
   #relayNames = new Map();
 
   /**
-   * @param {{keys?: any, unreadable?: any, writer?: any, locked?: any}} stored `keys`:
+   * @param {{keys?: any, unreadable?: any, writer?: any, locked?: any, privateKey?: any,
+   *   members?: any}} stored `keys`:
    *   `SealingKeys.storedValue`, undefined if no zone is sealed; `unreadable`: `storedUnreadable`;
-   *   `writer`: made anew if it is not readable; `locked`: `ZoneLock.storedValue`
+   *   `writer`: made anew if it is not readable; `locked`: `ZoneLock.storedValue`;
+   *   `privateKey`: in hexadecimal; `members`: `KeyMembers.storedValue`
    * @throws {StoreError} if the keys are not readable: without them, the device would send the
    *   records of a sealed zone as they are
    */
-  constructor({ keys, unreadable, writer, locked }) {
+  constructor({ keys, unreadable, writer, locked, privateKey, members }) {
     this.lock = new ZoneLock(locked);
+    this.privateKey = privateKeyIn(privateKey);
+    this.members = new KeyMembers(members);
     this.#restoreUnreadable(unreadable);
     if (keys === undefined) return;
     const held = SealingKeys.ofStored(keys);
@@ -216,6 +228,12 @@ export class SealedZones {
 const fullVersion = new RecordVersion({ writer: "f".repeat(16), number: 1 },
   new VersionVector(Array.from({ length: vectorEntriesMax }, (_, index) =>
     ({ writer: index.toString(16).padStart(16, "0"), number: 1 }))));
+
+/** Returns null for another form: the device then makes another key. */
+function privateKeyIn(stored) {
+  const bytes = typeof stored === "string" ? hexBytes(stored) : null;
+  return bytes?.length === x25519Bytes ? bytes : null;
+}
 
 const isWriter = (value) => is64Bits(value?.id) && Number.isSafeInteger(value.greatest)
   && value.greatest >= 0;

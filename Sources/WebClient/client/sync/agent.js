@@ -1,6 +1,7 @@
 import { equal } from "../../json/jsonValue.js";
 import { limits } from "../limits.js";
 import { EditError } from "../replica/editing.js";
+import { deviceKeyBytes } from "../replica/keyHandover.js";
 import { Replica } from "../replica/replica.js";
 import { Deadline } from "../transport/environment.js";
 import { readPage } from "../transport/messages.js";
@@ -225,6 +226,7 @@ export class Agent {
     if (job.task === "join" && !outcome.error) this.#engine.joined(outcome.position);
     const { applied } = outcome;
     this.#engine.finished({ offered: !!job.offer, ...outcome });
+    if (["load", "join"].includes(job.task) && !outcome.error) this.#makeDeviceKey();
     // An answer that requires the same request again is not a success.
     const isSuccess = applied?.hasAnswer && !applied.retryLater && !applied.clockAhead;
     if (isSuccess) this.#connection.succeeded();
@@ -240,6 +242,14 @@ export class Agent {
     if (!this.#identity) return;
     this.#applyReadAhead(this.#identity.deviceID).catch(() => {});
     this.#connection.join(this.#identity);
+  }
+
+  /** Makes the device's own key, unless it has one, and makes it known to the account's other
+   * devices. */
+  #makeDeviceKey() {
+    if (!this.#replica.hasAccountKeys) return;
+    const secret = this.#environment.randomBytes(deviceKeyBytes);
+    this.#submit({ task: "makeDeviceKey", secret }, this.#engine.beginOffer()).catch(() => {});
   }
 
   /** Applies what was read ahead, unless the device is connected sooner: the relay then sends it. A
