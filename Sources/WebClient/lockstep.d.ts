@@ -368,7 +368,9 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   devices(): Promise<Device[]>;
   knownDevices(): Promise<{ deviceID: string; deviceName: string; platform: string }[]>;
   rename(deviceID: string, deviceName: string): Promise<unknown>;
-  revoke(deviceID: string): Promise<void>;
+  /** Removes a device. In a sealed account, the other devices get new keys first; `pairAgain` has
+   * those that cannot get them. */
+  revoke(deviceID: string): Promise<{ pairAgain: Device[] }>;
   signOut(options?: { discardUnsent?: boolean; offline?: boolean }): Promise<void>;
 
   /** Key of the relay for `PushManager.subscribe`; null if the relay wakes no devices. */

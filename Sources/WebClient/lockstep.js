@@ -44,10 +44,12 @@
  *   and more than it has is refused. `expiresIn`: seconds for which the code is valid, 10 to 600;
  *   it does not limit the device. `devices()`: a limited device has a `scope`, `{zones?, access}`,
  *   as `status.scope` of such a device; it gets itself alone, and its edits outside of the scope
- *   are refused at once. `rename(deviceID, deviceName)`, `revoke(deviceID)`,
- *   `signOut({discardUnsent?, offline?})`. These reject with a `RefusedError` (the relay refused)
- *   or a `CallError` (no answer). `knownDevices()`: the last result of `devices()`, also after a
- *   reload, with names only: `{deviceID, deviceName, platform}`.
+ *   are refused at once. `rename(deviceID, deviceName)`. `revoke(deviceID)`: in a sealed account,
+ *   the other devices get new keys first; resolves with `{pairAgain}`, those that cannot get them
+ *   and must be paired again. `signOut({discardUnsent?, offline?})`. These reject with a
+ *   `RefusedError` (the relay refused) or a `CallError` (no answer). `knownDevices()`: the last
+ *   result of `devices()`, also after a reload, with names only: `{deviceID, deviceName,
+ *   platform}`.
  * - `checkWords()`: six words that are the same on all devices with the account's keys, for a
  *   person to compare; null if this device does not have them.
  * - `wakeKey()`: key of the relay for `PushManager.subscribe`; null if it wakes no devices.
@@ -80,6 +82,7 @@ import { typedCode, wholeCode } from "./client/pairingCode.js";
 import { pairingRequest } from "./client/pairingRequest.js";
 import { unjoinedDevice } from "./client/record.js";
 import { EditError } from "./client/replica/editing.js";
+import { keysChanged, keysZone } from "./client/replica/keyHandover.js";
 import { openStore } from "./client/store/indexedStore.js";
 import { MemoryStore, StoreError } from "./client/store/memoryStore.js";
 import { Tabs } from "./client/tabs/tabs.js";
@@ -344,7 +347,30 @@ export class Lockstep {
     return this.#accounts.rename(await this.#token(), deviceID, deviceName);
   }
 
-  async revoke(deviceID) { await this.#accounts.revoke(await this.#token(), deviceID); }
+  async revoke(deviceID) {
+    const { token, deviceID: own, scope = null } = await this.#identity();
+    const keys = await keysIn(this.#store);
+    const isSealed = !!keys?.account && scope === null && deviceID !== own;
+    const pairAgain = isSealed ? await this.#replaceKeys(deviceID) : [];
+    await this.#accounts.revoke(token, deviceID);
+    return { pairAgain };
+  }
+
+  /** Makes new keys of the account without a device. Returns the other devices of the whole account
+   * that do not get them. */
+  async #replaceKeys(without) {
+    const { token, deviceID: own } = await this.#identity();
+    const devices = await this.#accounts.devices(token);
+    // Others may have made newer keys, or joined.
+    await this.syncNow();
+    const { records, receivers, ...made } = await this.#tabs.order("makeKeys", [without]);
+    const batch = { id: this.#environment.uuid(), zone: keysZone, records };
+    if (!await this.#accounts.saveTogether(token, batch)) throw keysChanged();
+    await this.#tabs.order("adoptKeys", made);
+    const holders = [own, without, ...receivers];
+    return devices.filter(({ deviceID, scope }) =>
+      !scope?.zones && !holders.includes(deviceID));
+  }
 
   /** @returns {Promise<string | null>} the `applicationServerKey` of a subscription; null if the
    * relay wakes no devices */

@@ -4,6 +4,7 @@ import { pairingRequest } from "./pairingRequest.js";
 import { interceptedBy, readProblem } from "./refusal.js";
 import { readScope } from "./scope.js";
 import { call } from "./transport/httpCall.js";
+import { readAnswer } from "./transport/messages.js";
 import { checkedWakeID } from "./wakeRegistration.js";
 import { readObject, WireError } from "./wireError.js";
 
@@ -77,6 +78,27 @@ export class Accounts {
     return this.#request(path, { method: "DELETE", token });
   }
 
+  /**
+   * Saves all records of a zone, or none.
+   *
+   * @param {{id: string, zone: string, records: object[]}} batch
+   * @returns {Promise<boolean>} false if one of them has another version at the relay
+   */
+  async saveTogether(token, { id, zone, records }) {
+    const answer = await this.#call(`/v1/zones/${encodeURIComponent(zone)}/records`,
+      { method: "POST", token, body: { id, atomic: true, records } });
+    const refusal = readProblem(answer);
+    if (refusal) throw new RefusedError(refusal);
+    // A batch that failed is answered with 409, with the results in the body.
+    if (![200, 409].includes(answer.status)) throw new RefusedError(interceptedBy(answer));
+    const { results } = readAnswer(readObject(answer.text));
+    if (results.some(({ conflict }) => conflict)) return false;
+    const refused = results.find(({ error }) => error && error.code !== "batchAborted");
+    if (refused) throw new RefusedError(refused.error);
+    if (answer.status === 200 && results.length === records.length) return true;
+    throw new WireError("invalid answer to a batch");
+  }
+
   /** @returns {Promise<string | null>} the relay's key for push services; null if it wakes no
    * devices */
   async wakeKey() {
@@ -126,10 +148,14 @@ export class Accounts {
     return { identity: { accountID, deviceID, token, deviceName, ...scope && { scope } }, wrapped };
   }
 
-  async #request(path, request) {
-    const answer = await call(this.#environment, {
+  #call(path, request) {
+    return call(this.#environment, {
       ...request, url: this.#relay + path, milliseconds: limits.answerMilliseconds,
     });
+  }
+
+  async #request(path, request) {
+    const answer = await this.#call(path, request);
     const { status, text } = answer;
     if (status < 200 || status >= 300) {
       throw new RefusedError(readProblem(answer) ?? interceptedBy(answer));

@@ -16,6 +16,8 @@ import { hkdf, sha256 } from "./sha256.js";
 //       "zone" 0 ZONE      32 bytes    makes the names of a zone's records
 
 const secretBytes = 32;
+/** Random bytes of the secret of a generation. */
+export const generationBytes = secretBytes;
 const idBytes = 8;
 const checkBytes = 12;
 const checksumBytes = 2;

@@ -25,7 +25,7 @@ const device = { deviceName: "page" };
 const [first, second] = ["7Q2M-0XKD-9RTA", "C4VH-1EZB-83NW"];
 const letters = "C4VH1EZB83NW";
 const account = "account";
-const keys = SealingKeys.ofAccount(AccountKeys.make(randomBytes), ["Vault"]);
+const keys = SealingKeys.ofAccount(AccountKeys.make(randomBytes), ["Keys", "Vault"]);
 
 /** A fast function in the place of scrypt. */
 const hurried = async (password, { salt, count }) => hkdf(password, { salt, info: salt, count });
@@ -265,10 +265,29 @@ test("two pages of a sealed account sync, and the relay has nothing that it can 
       assert.equal(await page.checkWords(), keys.account.current.checkWords());
     }
     const { changes } = await hand.call("GET", "/v1/changes");
-    assert.equal(changes.length, 3);
-    for (const { type, fields, name } of changes) {
+    const records = changes.filter(({ zone }) => zone !== "Keys");
+    assert.equal(records.length, 3);
+    for (const { type, fields, name } of records) {
       assert.equal(type, "Sealed");
       assert.deepEqual(Object.keys(fields).sort(), ["key", "sealed"]);
       assert.match(name, /^[0-9a-f]{64}$/u);
     }
+
+    const [one, two, lost] = pages;
+    const { pairAgain } = await one.revoke(lost.status.deviceID);
+    assert.deepEqual(pairAgain.map(({ deviceName }) => deviceName), ["hand"]);
+    await until(lost, inState("needsPairing"));
+    const words = await one.checkWords();
+    assert.notEqual(words, keys.account.current.checkWords());
+    await add(one, "after", "secret");
+    await until(two, shows("after", "secret"));
+    assert.equal(await two.checkWords(), words);
+    await add(two, "later", "secret");
+    await until(one, shows("later", "secret"));
+    await until(two, inState("inSync"));
+    assert.equal((await one.devices()).length, 3);
+    const later = (await hand.call("GET", "/v1/changes")).changes.slice(-1)[0];
+    assert.equal(typeof later.fields.key, "string");
+    assert.notEqual(later.fields.key, keys.account.current.id);
+    assert.deepEqual(await two.revoke(two.status.deviceID), { pairAgain: [] });
   });

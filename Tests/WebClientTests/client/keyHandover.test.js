@@ -71,6 +71,21 @@ function write(relay, device, text, number) {
   send(relay, device);
 }
 
+/** Makes the device's new keys as it does before it removes others. */
+const makeKeys = (device, number, gone) => device.step(
+  { task: "makeKeys", secret: bytes(number), without: gone.map(({ id }) => id) });
+
+/** Saves mutations as a relay does, all or none. Returns true if it has saved them. */
+function saveTogether(relay, records) {
+  const isRead = ({ name, baseTag }) => {
+    const tag = relay.live.find((it) => it.zone === "Keys" && it.name === name)?.tag ?? 0;
+    return baseTag === "any" || baseTag === tag;
+  };
+  if (!records.every(isRead)) return false;
+  for (const { name, type, fields = null } of records) putKeyRecord(relay, { name, type, fields });
+  return true;
+}
+
 const nextFor = (relay, { id }) => relay.record(`Keys\n${nextRecord(id)}`);
 
 test("a device makes its key known once, and the record of the account's keys", () => {
@@ -178,6 +193,27 @@ test("what could not be read is read again with keys of the same page", () => {
   assert.equal(phone.text("d"), "after");
 });
 
+test("a change whose answer was lost is known again under the new keys", () => {
+  const { relay, desk, phone } = stage();
+  phone.pass(10);
+  phone.edit(draft("d", "from the phone"));
+  const batch = phone.nextBatch();
+  relay.save(batch, phone.id);
+  rotate(relay, desk, 2);
+  read(relay, phone);
+  assert.equal(currentOf(phone), generation(2).id);
+  // The same batch has another seal now, so the relay refuses it.
+  assert.notDeepEqual(phone.freeze().records, batch.records);
+  const refusal = { code: "batchMismatch", detail: "other content" };
+  phone.step({ task: "refuseBatch", id: batch.id, refusal });
+  send(relay, phone);
+  assert.equal(phone.summary.unsent, 0);
+  assert.equal(phone.text("d"), "from the phone");
+  read(relay, desk);
+  assert.deepEqual([desk.text("d"), desk.live.filter(({ zone }) => zone === "Desk").length],
+    ["from the phone", 1]);
+});
+
 test("a removed device gives nobody keys", () => {
   const { relay, desk, phone, lost } = stage();
   rotate(relay, desk, 2, [lost]);
@@ -249,6 +285,65 @@ test("zones that are plain for both stay plain", () => {
   putKeyRecord(relay, { name: nextRecord(desk.id), type: nextType, fields });
   read(relay, desk);
   assert.deepEqual(keysOf(desk).plainZones, []);
+});
+
+test("a device makes keys without another, and adopts them once the relay has them", () => {
+  const { relay, desk, phone, lost } = stage();
+  const { result: made, writes } = makeKeys(desk, 2, [lost]);
+  assert.deepEqual([writes, made.receivers, made.without], [[], [phone.id], [lost.id]]);
+  assert.equal(currentOf(desk), generation(1).id);
+  assert.ok(saveTogether(relay, made.records));
+  desk.step({ task: "adoptKeys", made });
+  assert.equal(currentOf(desk), generation(2).id);
+  assert.deepEqual(membersOf(desk).list.map(({ device }) => device), [desk.id, phone.id]);
+  const names = relay.live.filter(({ zone }) => zone === "Keys").map(({ name }) => name);
+  assert.ok(!names.includes(deviceRecord(lost.id)));
+  write(relay, desk, "after", 2);
+  read(relay, phone);
+  phone.page(relay.live, null, 90);
+  assert.equal(phone.text("d"), "after");
+  read(relay, lost);
+  assert.equal(lost.outbox.unreadableCount, 1);
+});
+
+test("a device that stops before it adopts its new keys gets them from the relay", () => {
+  const { relay, desk, phone, lost } = stage();
+  assert.ok(saveTogether(relay, makeKeys(desk, 2, [lost]).result.records));
+  desk.reopen();
+  read(relay, desk);
+  assert.equal(currentOf(desk), generation(2).id);
+  assert.deepEqual(membersOf(desk).list.map(({ device }) => device), [desk.id, phone.id]);
+});
+
+test("of two devices that make keys at once, one saves them", () => {
+  const { relay, desk, phone, lost } = stage();
+  const [one, other] = [makeKeys(desk, 2, [lost]), makeKeys(phone, 3, [lost])]
+    .map(({ result }) => result.records);
+  assert.ok(saveTogether(relay, one));
+  assert.equal(saveTogether(relay, other), false);
+  assert.ok(relay.record("Keys\nring").fields.key === generation(2).id);
+  read(relay, phone);
+  const again = makeKeys(phone, 3, []).result;
+  assert.ok(saveTogether(relay, again.records));
+  assert.deepEqual(SealingKeys.ofStored(again.keys).account.generations.map(({ id }) => id),
+    [1, 2, 3].map((number) => generation(number).id));
+});
+
+test("a device makes no keys on former ones, and none that it does not have", () => {
+  const { relay, desk, phone, lost } = stage();
+  const ring = relay.record("Keys\nring");
+  putKeyRecord(relay, { ...ring, fields: ringFields(accountKeys(1, 2)) });
+  read(relay, desk);
+  assert.equal(makeKeys(desk, 3, [lost]).error.code, "keysChanged");
+  phone.limit({ access: "read" });
+  const part = new SealingDevice(4);
+  for (const device of [phone, part]) {
+    assert.equal(makeKeys(device, 3, [lost]).error.code, "refused");
+  }
+  const many = new SealingDevice(5);
+  many.sealStored(accountKeys(...Array.from({ length: 64 }, (_, at) => at)).storedValue);
+  makeDeviceKey(many, 5);
+  assert.match(makeKeys(many, 99, []).error.message, /has had 64 keys/u);
 });
 
 test("members are kept with the removed ones, and learnt again from another form", () => {

@@ -1,3 +1,4 @@
+import { generationBytes, generationsMax } from "../../sealing/accountKeys.js";
 import { hex } from "../../sealing/hex.js";
 import {
   authorIn, deviceFields, deviceIn, deviceRecord, deviceType, nextIn, nextRecord, publicKeyIn,
@@ -6,14 +7,19 @@ import { keysInRing, keysZone, ringFields, ringRecord, ringType } from "../../se
 import { SealingKeys } from "../../sealing/sealingKeys.js";
 import { x25519Bytes, x25519PublicKey } from "../../sealing/x25519.js";
 import { keyOf } from "../record.js";
-import { writeChange } from "./editing.js";
+import { EditError, writeChange } from "./editing.js";
+import { keyRotation } from "./keyRotation.js";
+import { readAgain } from "./restore.js";
 import { storedSeals } from "./sealedZones.js";
 import { restampAll, stampAfter } from "./stamps.js";
 
 // Devices of an account that give each other new keys (`sealing/keyHandover.js`).
 
-/** Random bytes of a device's own key. */
+export { keysZone };
+
+/** Random bytes of a device's own key, and of the secret of new keys. */
 export const deviceKeyBytes = x25519Bytes;
+export const newKeysBytes = generationBytes;
 
 /**
  * Gives the device a key of its own, unless it has one, and makes it known to the account's other
@@ -58,6 +64,70 @@ function putKeyRecord(state, { name, type, fields }, clock) {
 }
 
 /**
+ * New keys that the device makes for the account, as it sends and adopts them. `records`: mutations
+ * of the zone of keys, to be saved all at once. `keys`: `SealingKeys.storedValue`. `receivers`: the
+ * other devices that get the keys.
+ *
+ * @typedef {{records: object[], keys: any, without: string[], receivers: string[]}} MadeKeys
+ */
+
+/**
+ * Makes new keys for all devices that this one knows but some. Stores nothing: they are adopted
+ * once the relay has the records.
+ *
+ * @param {{secret: Uint8Array, without: string[]}} options `secret`: random bytes of the new
+ *   generation
+ * @returns {MadeKeys}
+ * @throws {EditError} if the device can make none
+ */
+export function makeKeys(state, { secret, without }, clock) {
+  const { sealing, device } = state;
+  const { held, privateKey, members } = sealing;
+  if (!state.hasAccountKeys || !privateKey) {
+    throw new EditError("refused", "this device does not have the account's keys");
+  }
+  const ring = state.transaction.record(keyOf({ zone: keysZone, name: ringRecord }));
+  if (keysInRing(ring?.fields, held.account.current).fault === "otherKey") throw keysChanged();
+  const rotation = keyRotation({ keys: held, secret, device, privateKey, members, without });
+  if (!rotation) {
+    throw new EditError("refused",
+      `this account has had ${generationsMax} keys, and can have no more of them`);
+  }
+  const records = rotation.records.map((record) => mutationOf(state, record, clock))
+    .filter((mutation) => mutation !== null);
+  return { records, keys: rotation.keys.storedValue, without, receivers: rotation.receivers };
+}
+
+/** Returns the error that another device has made keys since this one has read. */
+export const keysChanged = () => new EditError("keysChanged",
+  "another device has just changed the keys; try again");
+
+/** Returns what is saved; null for the deletion of a record that the relay is not known to have.
+ * The record of the account's keys decides: it must be the one that this device has read. */
+function mutationOf(state, { name, type, fields }, clock) {
+  const held = state.transaction.record(keyOf({ zone: keysZone, name }));
+  const isThere = !!held?.fields;
+  const tag = isThere ? held.tag : 0;
+  const mutation = { name, type, modifiedAt: stampAfter(state, held, clock),
+    baseTag: name === ringRecord ? tag : "any" };
+  if (fields === null) return isThere ? { ...mutation, deleted: true } : null;
+  return { ...mutation, fields };
+}
+
+/**
+ * Adopts keys that this device has made, and that the relay has.
+ *
+ * @param {{keys: any, without: string[]}} made
+ */
+export function adoptKeys(state, { keys, without }) {
+  const next = SealingKeys.ofStored(keys);
+  const isOver = !state.hasAccountKeys || !next;
+  if (!isOver && adoptNext(state, { keys: next, without }) && state.sealing.hasUnreadable) {
+    readAgain(state);
+  }
+}
+
+/**
  * Takes what a page says about devices and keys. Returns true if the device has more keys now.
  *
  * @param {import("./sealing.js").Arrived[]} arrivals
@@ -98,7 +168,7 @@ function takeNext(state, { name, fields }) {
  *
  * @param {{keys: SealingKeys, without: string[]}} next
  */
-export function adoptNext({ sealing, transaction }, { keys, without }) {
+function adoptNext({ sealing, transaction }, { keys, without }) {
   const { account, plainZones } = sealing.held;
   const joined = keys.account && account.joined(keys.account);
   if (!joined) return false;

@@ -10,7 +10,7 @@ import { applyArrivals, applyOvertaken } from "./incoming.js";
 import { WriteTransaction } from "./writeTransaction.js";
 import { limits } from "../limits.js";
 import { wasIntercepted } from "../refusal.js";
-import { makeDeviceKey } from "./keyHandover.js";
+import { adoptKeys, makeDeviceKey, makeKeys } from "./keyHandover.js";
 import { notes } from "./lostTags.js";
 import { Merging } from "./merging.js";
 import { heldBackTest } from "./outbox.js";
@@ -114,6 +114,8 @@ export class Replica {
       case "nameDevices": return this.transaction.setValue("devices", job.devices) ?? null;
       case "seal": return adoptSeals(this, job.keys);
       case "makeDeviceKey": return makeDeviceKey(this, job.secret, clock) ?? null;
+      case "makeKeys": return makeKeys(this, job, clock);
+      case "adoptKeys": return adoptKeys(this, job.made) ?? null;
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
       case "retryParked": return retryParked(this) ?? null;
       case "apply": return applyArrivals(this, job.arrivals, clock);

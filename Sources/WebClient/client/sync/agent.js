@@ -1,7 +1,7 @@
 import { equal } from "../../json/jsonValue.js";
 import { limits } from "../limits.js";
 import { EditError } from "../replica/editing.js";
-import { deviceKeyBytes } from "../replica/keyHandover.js";
+import { deviceKeyBytes, newKeysBytes } from "../replica/keyHandover.js";
 import { Replica } from "../replica/replica.js";
 import { Deadline } from "../transport/environment.js";
 import { readPage } from "../transport/messages.js";
@@ -97,6 +97,15 @@ export class Agent {
 
   /** Stores the account's devices, as the relay has just listed them. */
   nameDevices(devices) { return this.#order({ task: "nameDevices", devices }); }
+
+  /** Makes new keys of the account for all devices but some; see `makeKeys` of the replica. They
+   * are in use once `adoptKeys` has stored them. */
+  makeKeys(without) {
+    const secret = this.#environment.randomBytes(newKeysBytes);
+    return this.#order({ task: "makeKeys", secret, without });
+  }
+
+  adoptKeys(made) { return this.#order({ task: "adoptKeys", made }); }
 
   /** False until the store has been read. */
   get isLoaded() { return this.#isLoaded; }

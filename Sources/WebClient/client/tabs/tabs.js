@@ -75,7 +75,8 @@ export class Tabs {
   }
 
   /** Performs an order in the leading tab. `what` is also its name in messages between
-   * tabs: `change`, `decide`, `join`, `joinSealed`, `noteDevices`, `syncNow`, `erase`. */
+   * tabs: `change`, `decide`, `join`, `joinSealed`, `noteDevices`, `makeKeys`, `adoptKeys`,
+   * `syncNow`, `erase`. */
   order(what, argument) {
     if (this.#isClosed) {
       return Promise.reject(new EditError("closed", "the client was closed; open another"));
@@ -188,6 +189,8 @@ export class Tabs {
       // An order of its own: a tab of an earlier version would join without the keys.
       case "joinSealed": return agent.join(argument.identity, argument.keys);
       case "noteDevices": return agent.nameDevices(argument);
+      case "makeKeys": return agent.makeKeys(argument);
+      case "adoptKeys": return agent.adoptKeys(argument);
       case "syncNow": return agent.syncNow();
       case "erase": return this.#erase();
       default: throw new EditError("badOrder", `unknown order ${what}`);
