@@ -7,7 +7,7 @@ import urllib.request
 
 from playwright.sync_api import expect
 
-from relay import Agent
+from relay import Agent, wait_until
 from stage import Story, Visitor
 
 SECOND = "C4VH-1EZB-83NW"
@@ -17,7 +17,7 @@ WRAP = """async ({ account, letters }) => {
     await Promise.all(["accountKeys", "sealingKeys", "scrypt", "wrappedKeys"]
       .map((name) => import(`/sealing/${name}.js`)));
   const random = (count) => crypto.getRandomValues(new Uint8Array(count));
-  const keys = SealingKeys.ofAccount(AccountKeys.make(random), ["Vault"]);
+  const keys = SealingKeys.ofAccount(AccountKeys.make(random), ["Keys", "Vault"]);
   const salt = newWrapSalt(random);
   const { password, parameters } = wrapStretching(letters, salt);
   return wrap(keys, { account, salt, key: scrypt(password, parameters) });
@@ -85,6 +85,12 @@ class SealedStories(Story):
         words = visitor.page.locator(".compare li")
         expect(words).to_have_count(6)
         return words.all_inner_texts()
+
+    def shown_words_in_devices(self, visitor):
+        """The words as they are now: the view reads them when it is opened."""
+        visitor.go("Timer")
+        visitor.go("Devices")
+        return self.shown_words(visitor)
 
     def devices(self):
         return [it["deviceName"] for it in self.ask("/v1/devices")["devices"]]
@@ -217,6 +223,54 @@ class SealedStories(Story):
         stored = self.stored()
         self.assertNotIn(b"quick brown fox", stored)
         self.assertNotIn(b"from the tablet", stored)
+
+    def test_devices_go_on_with_new_keys_after_a_page_removes_one(self):
+        laptop = Agent(self.relay.folder / "laptop")
+        laptop.run("join", "--relay", self.relay.url, "--new", "--sealed", "--name", "laptop")
+        person = self.visitor()
+        self.join(person, laptop.json("pair")[0]["code"])
+        lost = self.relay.agent("lost", laptop.json("pair")[0]["code"])
+        lost.run("sync")
+        laptop.run("sync")
+        person.go("Devices")
+        page = person.page
+        words = self.shown_words(person)
+        page.get_by_role("button", name="Remove lost").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("new keys first")
+        self.has_no_barrier(person, "the question before a removal")
+        dialog.get_by_role("button", name="Remove").click()
+        expect(page.get_by_text("“lost” is removed.")).to_be_visible()
+        expect(page.get_by_text("could not get")).to_have_count(0)
+        expect(page.locator(".compare li").first).not_to_have_text(words[0])
+        self.writes_memo(person)
+
+        def has_memo():
+            page.wait_for_timeout(100)
+            laptop.run("sync")
+            return "The quick brown fox" in laptop.run("memo", "list")
+
+        wait_until(has_memo, lambda: "the laptop does not have the memo")
+        new = " ".join(self.shown_words_in_devices(person))
+        self.assertEqual(laptop.json("key", "words")[0]["words"], new)
+        # Another rotation, by the terminal.
+        laptop.run("key", "rotate")
+        laptop.run("clipboard", "add", "from the laptop")
+        laptop.run("sync")
+        person.go("Clipboard")
+        expect(page.get_by_text("from the laptop")).to_be_visible()
+        self.assertEqual(" ".join(self.shown_words_in_devices(person)),
+                         laptop.json("key", "words")[0]["words"])
+
+    def test_a_page_names_the_devices_that_cannot_get_new_keys(self):
+        first, second = self.sealed_visitor(), self.visitor()
+        self.join(second, first.show_code())
+        first.go("Devices")
+        page = first.page
+        page.get_by_role("button", name="Remove Chrome on Linux").click()
+        page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+        expect(page.get_by_text("“by hand” could not get the account's new keys")).to_be_visible()
+        self.has_no_barrier(first, "devices to pair again")
 
     def test_a_code_for_some_apps_carries_their_keys_alone(self):
         first, second = self.sealed_visitor(), self.visitor()

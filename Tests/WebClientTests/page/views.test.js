@@ -5,8 +5,9 @@ import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { clipboardRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
-import { codeLifetime, codeOptions, codeZones, deviceRows }
-  from "../../../Sources/WebClient/page/devices/devicesModel.js";
+import {
+  codeLifetime, codeOptions, codeZones, deviceRows, pairAgainText, removalQuestion,
+} from "../../../Sources/WebClient/page/devices/devicesModel.js";
 import { conflictCards, habitRows, weekDays }
   from "../../../Sources/WebClient/page/habits/habitsModel.js";
 import { memoNamed, memoRows, typedText }
@@ -180,6 +181,14 @@ test("a code may be for the apps, the vault and other zones, or for what this br
     [...apps, "Books", "Todos"]);
   assert.deepEqual(codeZones({ zones: ["Memos"], access: "write" }, ["Memos"]), ["Memos"]);
   assert.equal(codeZones(null, Array.from({ length: 40 }, (_, at) => `z${at}`)).length, 16);
+});
+
+test("a person is asked about the new keys, and told who cannot get them", () => {
+  assert.doesNotMatch(removalQuestion("phone", false).words, /keys/);
+  assert.match(removalQuestion("phone", true).words, /new keys first; a recovery phrase/);
+  assert.equal(pairAgainText([]), null);
+  assert.match(pairAgainText([{ deviceName: "phone" }, { deviceName: "desk" }]),
+    /^“phone”, “desk” could not get the account's new keys.* pair again with a code/);
 });
 
 test("what a person does not limit is not sent, and no app at all is no choice", () => {

@@ -22,6 +22,25 @@ function seen(isConnected, lastSeen, now, minutesAhead) {
   return lastSeen === undefined ? "" : `Seen ${ago(lastSeen, now, minutesAhead)}`;
 }
 
+/** Returns the question before a device is removed. `hasKeys`: this browser has the account's
+ * keys. */
+export function removalQuestion(name, hasKeys) {
+  const words = ["It is cut off at once and gets nothing new. What it already holds it keeps."];
+  if (hasKeys) {
+    words.push("Your other devices get new keys first; a recovery phrase that was written down "
+      + "before is then void.");
+  }
+  return { title: `Remove “${name}”?`, yes: "Remove", words: words.join(" ") };
+}
+
+/** Returns the text about devices that did not get new keys; null if there are none. */
+export function pairAgainText(devices) {
+  if (devices.length === 0) return null;
+  const names = devices.map(({ deviceName }) => `“${deviceName}”`).join(", ");
+  return `${names} could not get the account's new keys, and cannot read what is written from `
+    + "now on. Sign out there, and pair again with a code of this browser.";
+}
+
 /** Returns the remaining lifetime of a code, as text. */
 export function codeLifetime(expiresAt, now) {
   const minutes = Math.ceil((expiresAt - now) / 60_000);

@@ -7,7 +7,7 @@ import { ownScopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
-import { deviceRows } from "./devicesModel.js";
+import { deviceRows, pairAgainText, removalQuestion } from "./devicesModel.js";
 import { PairCard } from "./pairCard.js";
 
 /** View of the account's devices: shows connected devices, adds and removes devices. */
@@ -22,6 +22,7 @@ export class DevicesView {
   #rows = new KeyedList(this.#list, (row) => this.#row(row));
   #ownScope = element("p", { class: "muted small own-scope", hidden: true });
   #problem = element("p", { class: "muted small", hidden: true });
+  #pairAgain = element("p", { class: "problem", role: "status", hidden: true });
 
   constructor(controller, notify, wakes) {
     this.#controller = controller;
@@ -30,7 +31,7 @@ export class DevicesView {
     this.#wakes = new WakesCard(controller, wakes);
     this.node = element("section", { class: "view", "aria-labelledby": "devices-title" },
       element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, "Devices")),
-      this.#list, this.#ownScope, this.#problem, this.#pair.node, this.#wakes.node,
+      this.#list, this.#pairAgain, this.#ownScope, this.#problem, this.#pair.node, this.#wakes.node,
       element("div", { class: "sign-out" },
         button("Sign out of this browser", () => this.#signOut(), { kind: "danger" }),
         element("p", { class: "hint" },
@@ -117,14 +118,15 @@ export class DevicesView {
   }
 
   async #revoke(deviceID, name) {
-    const isWanted = await confirmAction({
-      title: `Remove “${name}”?`, yes: "Remove",
-      words: "It is cut off at once and gets nothing new. What it already holds it keeps.",
-    });
-    if (!isWanted) return;
+    const hasKeys = this.#controller.checkWords !== null;
+    if (!await confirmAction(removalQuestion(name, hasKeys))) return;
     try {
-      await this.#controller.lockstep.revoke(deviceID);
+      const { pairAgain } = await this.#controller.lockstep.revoke(deviceID);
       this.#notify(`“${name}” is removed.`);
+      const words = pairAgainText(pairAgain);
+      setText(this.#pairAgain, words ?? "");
+      show(this.#pairAgain, words !== null);
+      await this.#controller.refreshCheckWords();
       await this.#refresh({ isForced: true });
     } catch (error) {
       this.#notify(errorText(error));
