@@ -10,6 +10,7 @@ import struct
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes, hmac
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
@@ -257,6 +258,46 @@ def zone_keys(zone):
         {"id": key_id, "key": encoded(key)} for key_id, key in zone.zone_keys.items()]}
 
 
+def siv_text(key, plaintext, data):
+    return encoded(AESSIV(key).encrypt(plaintext, [data]))
+
+
+def ring_fields(keys, secret):
+    """The record of an account's keys; `secret` is that of the generation that seals."""
+    return {"key": key_id(secret), "plain": keys["plain"], "sealed": siv_text(
+        derived(secret, b"ring", 64), canonical(keys), b"lockstep key ring")}
+
+
+def public_key(private):
+    return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
+
+
+def shared_secret(private, public):
+    """None for a public key that gives a secret that everybody knows."""
+    try:
+        return X25519PrivateKey.from_private_bytes(private).exchange(
+            X25519PublicKey.from_public_bytes(public))
+    except ValueError:
+        return None
+
+
+def device_fields(public, device, secret):
+    return {"key": key_id(secret), "sealed": siv_text(
+        derived(secret, b"device key", 64), public, b"lockstep device key " + device.encode())}
+
+
+def next_fields(keys, author, private, device, public, without):
+    key = derived(shared_secret(private, public), b"next keys", 64)
+    data = f"lockstep next keys {author} {device}".encode()
+    return {"by": author, "sealed": siv_text(
+        key, canonical({"keys": keys, "without": without}), data)}
+
+
+def merged(one, other):
+    """The secret that follows from those of two generations."""
+    return derived(b"".join(sorted([one, other], key=key_id)), b"merge", 32)
+
+
 def canonical(value):
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
@@ -493,6 +534,66 @@ def unwrap_plaintexts(keys, zones):
             ("a zone's key of 31 bytes", [
                 {**todos, "generations": [{**first, "key": short}]}])]:
         yield note, canonical({"account": ACCOUNT, "keys": value})
+
+
+def x25519_cases():
+    for number in range(4):
+        private, other = secret_number(number), public_key(secret_number(number + 1))
+        yield "x25519", None, {"secret": private.hex(), "other": other.hex()}, {
+            "publicKey": public_key(private).hex(), "shared": shared_secret(private, other).hex()}
+    prime = 2 ** 255 - 19
+    points = [("zero", 0), ("one", 1), ("the prime less one", prime - 1), ("the prime", prime),
+              ("more than the prime", prime + 9), ("all ones", 2 ** 256 - 1)]
+    for note, point in points:
+        private, other = secret_number(0), point.to_bytes(32, "little")
+        shared = shared_secret(private, other)
+        yield "x25519", note, {"secret": private.hex(), "other": other.hex()}, {
+            "publicKey": public_key(private).hex(), "shared": shared and shared.hex()}
+
+
+OTHER_DEVICE = "00000000000000ff"
+
+
+def ring_cases():
+    for count, plain in (1, []), (2, ["Keys", "Vault"]), (64, ["Gr\u00fc\u00dfe", "Keys"]):
+        secrets = [secret_number(number) for number in range(count)]
+        keys = account_keys(secret_number(100), secrets, plain)
+        yield "ring", None, {"keys": keys}, {"fields": ring_fields(keys, secrets[-1])}
+
+
+def handover_cases():
+    private, other = secret_number(50), secret_number(51)
+    for number in range(2):
+        secret, public = secret_number(number), public_key(secret_number(50 + number))
+        yield "deviceKey", None, {
+            "secret": secret.hex(), "device": ACCOUNT, "publicKey": public.hex()}, {
+            "fields": device_fields(public, ACCOUNT, secret)}
+    for count, without in (2, []), (64, ["0123456789abcdef", "fedcba9876543210"]):
+        secrets = [secret_number(number) for number in range(count)]
+        keys = account_keys(secret_number(100), secrets, ["Keys", "Vault"])
+        yield "nextKeys", None, {
+            "keys": keys, "author": ACCOUNT, "authorSecret": private.hex(), "device": OTHER_DEVICE,
+            "deviceSecret": other.hex(), "without": without}, {
+            "fields": next_fields(
+                keys, ACCOUNT, private, OTHER_DEVICE, public_key(other), without)}
+
+
+def joined_cases():
+    def case(note, own, others, expect):
+        keys = [account_keys(secret_number(100), [secret_number(it) for it in numbers], [])
+                for numbers in (own, others)]
+        return "joined", note, {"own": keys[0], "others": keys[1]}, {
+            "generations": expect and [key_id(secret) for secret in expect]}
+
+    def secrets(numbers):
+        return [secret_number(it) for it in numbers]
+
+    yield case("later ones", [0], [0, 1], secrets([0, 1]))
+    yield case("earlier ones", [0, 1], [0], secrets([0, 1]))
+    for one, other in (1, 2), (2, 1):
+        yield case("two at once", [0, one], [0, other],
+                   [*secrets([0, one, other]), merged(secret_number(1), secret_number(2))])
+    yield case("too many", list(range(63)), [63], None)
 
 
 def name_cases():
@@ -829,7 +930,8 @@ def fault_cases():
 
 def lines():
     """The lines of Seals.jsonl."""
-    for cases in (key_cases, phrase_cases, wrap_cases, unwrap_cases, name_cases, record_cases,
+    for cases in (key_cases, phrase_cases, wrap_cases, unwrap_cases, x25519_cases,
+                  ring_cases, handover_cases, joined_cases, name_cases, record_cases,
                   chunk_cases, fault_cases):
         for kind, note, case, expect in cases():
             line = {"kind": kind, **({"note": note} if note else {}), "case": case,

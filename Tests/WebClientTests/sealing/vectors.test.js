@@ -8,6 +8,10 @@ import {
   AccountKeys, derived, KeyGeneration,
 } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { hex, hexBytes } from "../../../Sources/WebClient/sealing/hex.js";
+import {
+  deviceFields, nextFields, nextIn, publicKeyIn,
+} from "../../../Sources/WebClient/sealing/keyHandover.js";
+import { keysInRing, ringFields } from "../../../Sources/WebClient/sealing/keyRing.js";
 import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
 import { scrypt } from "../../../Sources/WebClient/sealing/scrypt.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
@@ -15,6 +19,7 @@ import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.
 import {
   unwrap, wrap, wrapSaltOf, wrapStretching,
 } from "../../../Sources/WebClient/sealing/wrappedKeys.js";
+import { x25519PublicKey, x25519Secret } from "../../../Sources/WebClient/sealing/x25519.js";
 import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 
 // Cases of an independent implementation (seals.py beside them, run by scripts/sealing-check),
@@ -89,6 +94,36 @@ const checks = {
     const { keys, fault } = unwrap(wrapped, { account, key });
     return fault ? { fault: fault.kind } : { keys: keys.storedValue };
   },
+  x25519({ secret, other }) {
+    const shared = x25519Secret(hexBytes(secret), hexBytes(other));
+    return { publicKey: hex(x25519PublicKey(hexBytes(secret))), shared: shared && hex(shared) };
+  },
+  ring({ keys }) {
+    const held = SealingKeys.ofStored(keys);
+    const fields = ringFields(held);
+    assert.ok(keysInRing(fields, held.account.current).keys.isSame(held));
+    return { fields };
+  },
+  deviceKey({ secret, device, publicKey }) {
+    const generation = new KeyGeneration(hexBytes(secret));
+    const fields = deviceFields(hexBytes(publicKey), device, generation);
+    assert.equal(hex(publicKeyIn(fields, device, generation)), publicKey);
+    return { fields };
+  },
+  nextKeys({ keys, author, authorSecret, device, deviceSecret, without }) {
+    const next = { keys: SealingKeys.ofStored(keys), author, without };
+    const [own, other] = [authorSecret, deviceSecret].map(hexBytes);
+    const fields = nextFields(next, { device, publicKey: x25519PublicKey(other), privateKey: own });
+    const read = nextIn(fields,
+      { device, author, publicKey: x25519PublicKey(own), privateKey: other });
+    assert.deepEqual({ ...read, keys: read.keys.storedValue }, { ...next, keys });
+    return { fields };
+  },
+  joined({ own, others }) {
+    const [held, given] = [own, others].map((keys) => SealingKeys.ofStored(keys).account);
+    const joined = held.joined(given);
+    return { generations: joined && joined.generations.map(({ id }) => id) };
+  },
   name: (vector) => ({
     name: sealOf({ ...vector, secret: "00".repeat(32) }).name(vector.name),
   }),
@@ -128,7 +163,8 @@ const checks = {
 };
 
 for (const [kind, count] of Object.entries(
-  { keys: 4, phrase: 12, wrap: 3, unwrap: 37, name: 10, record: 61, chunk: 9, open: 144 },
+  { keys: 4, phrase: 12, wrap: 3, unwrap: 37, x25519: 10, ring: 3, deviceKey: 2, nextKeys: 2,
+    joined: 5, name: 10, record: 61, chunk: 9, open: 144 },
 )) {
   test(`${kind}: each case ends as the vectors say`, () => {
     const cases = vectors.filter((vector) => vector.kind === kind);
