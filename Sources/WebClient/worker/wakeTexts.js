@@ -74,7 +74,10 @@ self.wakeTexts = (() => {
     Habits: () => "Habits changed.",
     Clipboard: () => "Clipboard changed.",
     Vault: () => "Vault changed.",
+    Keys: () => "Devices or keys of the account changed.",
   };
+  /** Views of the page for the zones whose view has another name; the vault has none. */
+  const views = { Vault: "", Keys: "devices" };
 
   /** Returns the text of a summary, and the page's view that shows its first change, or "". */
   function told(summary, clock) {
@@ -87,7 +90,8 @@ self.wakeTexts = (() => {
     const parts = zones.map((zone) => texts[zone](counts.get(zone), summary, clock));
     const hasOthers = summary.isMore || counts.size > zones.length;
     if (hasOthers) parts.push(parts.length > 0 ? "More changed." : "Something changed.");
-    const view = zones[0] && zones[0] !== "Vault" ? zones[0].toLowerCase() : "";
+    const [first = "Vault"] = zones;
+    const view = views[first] ?? first.toLowerCase();
     return { text: parts.join(" ") || "All changes are here already.", view };
   }
 

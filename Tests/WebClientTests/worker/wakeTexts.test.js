@@ -18,6 +18,8 @@ test("each app has its sentence, and what another app stores is something else",
   assert.equal(textOf(...zones.map((zone) => record(zone, "n"))),
     "Timer changed. 1 memo changed. Habits changed. Clipboard changed. Vault changed.");
   assert.equal(textOf(record("Todos", "a"), record("Todos", "b")), "Something changed.");
+  assert.equal(textOf(record("Keys", "ring"), record("Keys", "next/0")),
+    "Devices or keys of the account changed.");
   assert.equal(textOf(record("Todos", "a"), record("Memos", "b")), "1 memo changed. More changed.");
   assert.equal(textOf(record("__proto__", "a")), "Something changed.");
   assert.equal(textOf(record("toString", "constructor")), "Something changed.");
@@ -28,6 +30,7 @@ test("a notification opens the view of its first sentence; the page has none of 
   const viewOf = (...records) => told(summaryOf(...records), clock()).view;
   assert.equal(viewOf(record("Clipboard", "c"), record("Memos", "m")), "memos");
   assert.equal(viewOf(record("Timer", "settings")), "timer");
+  assert.equal(viewOf(record("Keys", "ring")), "devices");
   assert.deepEqual([viewOf(record("Vault", "f")), viewOf(record("Todos", "t")), viewOf()],
     ["", "", ""]);
 });
