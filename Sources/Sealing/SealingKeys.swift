@@ -31,6 +31,17 @@ package enum SealingKeys: Hashable, Sendable {
     if case .account(let keys, _) = self { keys.generations.last } else { nil }
   }
 
+  /// True if these are an account's keys, and it has had no others.
+  package var isFirst: Bool {
+    if case .account(let keys, _) = self { keys.generations.count == 1 } else { false }
+  }
+
+  /// True if the generation of this identifier is among an account's keys.
+  package func hasGeneration(_ id: String) -> Bool {
+    guard case .account(let keys, _) = self else { return false }
+    return keys.generations.contains { $0.id == id }
+  }
+
   /// True if these keys open all that the others open, and leave no zone unsealed that they seal.
   package func contains(_ other: SealingKeys) -> Bool {
     switch (self, other) {

@@ -15,13 +15,15 @@ extension ReplicaState {
     guard let keys = sealing.held, let generation = keys.current,
       let fields = KeyRing.fields(of: keys)
     else { return }
+    // Before the first page, it is not known whether the account has the record.
+    guard position.cursor != nil || keys.isFirst else { return }
     let held = try transaction.record(KeyRing.key)
     do throws(KeyRing.Fault) {
       let known = try KeyRing.keys(in: held?.value, openedBy: generation)
       if known == keys { return }
     } catch {
       // Another device may have made newer keys, which come to this one with its next sync.
-      if case .otherKey = error { return }
+      if case .otherKey(let id) = error, !keys.hasGeneration(id) { return }
     }
     _ = try writeChange(
       KeyRing.key, type: KeyRing.type, fields: fields.serialized(),

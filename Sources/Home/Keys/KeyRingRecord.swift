@@ -17,22 +17,27 @@ package struct KeyRingRecord {
     token = member.token
   }
 
+  /// The home may be saving the record at the same time.
+  private static let attemptsMax = 5
+
   /// Makes the record contain these keys. Without it, a phrase does not open the account.
   package func store(_ keys: SealingKeys) throws(CommandFailure) {
     guard let fields = KeyRing.fields(of: keys) else {
       throw CommandFailure("this device has the keys of some zones, and not those of the account")
     }
-    let held = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
-    if held?.value == fields { return }
-    let mutation = Mutation(
-      name: KeyRing.record, type: KeyRing.type, fields: fields.serialized(),
-      modifiedAt: try call.time(), baseTag: held?.tag ?? 0)
-    switch try call.save([mutation], zone: KeyRing.zone, token: token).first {
-    case .saved: return
-    case .refused(_, let refusal): throw CommandFailure(refusal.detail)
-    case .conflict, nil:
-      throw CommandFailure("another device has just changed the record of the keys; try again")
+    for _ in 0..<Self.attemptsMax {
+      let held = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
+      if held?.value == fields { return }
+      let mutation = Mutation(
+        name: KeyRing.record, type: KeyRing.type, fields: fields.serialized(),
+        modifiedAt: try call.time(), baseTag: held?.tag ?? 0)
+      switch try call.save([mutation], zone: KeyRing.zone, token: token).first {
+      case .saved: return
+      case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+      case .conflict, nil: continue
+      }
     }
+    throw CommandFailure("another device has just changed the record of the keys; try again")
   }
 
   /// Returns the account's keys, of which a phrase gave the generation that seals.

@@ -97,7 +97,7 @@ package struct NewKeys {
       do throws(KeyRing.Fault) {
         _ = try KeyRing.keys(in: ring.value, openedBy: current)
       } catch {
-        if case .otherKey = error { throw isOvertaken }
+        if case .otherKey(let id) = error, !home.keys.hasGeneration(id) { throw isOvertaken }
       }
     }
     let now = try call.time()

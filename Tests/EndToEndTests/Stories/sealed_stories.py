@@ -316,7 +316,7 @@ def story_secrets_are_in_no_command_line_log_or_link_for_browsers():
     with sealed_account() as (directory, relay, phone):
         laptop = Home(os.path.join(directory, "laptop"))
         logged = {"environment": {"LOCKSTEP_LOG_LEVEL": "trace"}}
-        with phone.background("run", "--log-level", "trace") as agent:
+        with phone.start_agent("--log-level", "trace") as agent:
             wait_until(lambda: phone.status()["state"] == "inSync", "the phone to be in sync")
             told = run("agent", "pair", "--json", home=phone.path, **logged)
             code = json.loads(told.stdout)
@@ -550,14 +550,13 @@ def story_a_phrase_is_pasted_at_a_terminal_as_it_was_printed():
 
 
 def story_a_device_without_the_keys_says_so():
-    """A new device with a code of the relay's owner: joining, the status and the doctor name the
-    keys that it needs, and how to bring them back; no list looks as if the account were empty."""
+    """A new device with a code of the relay's owner: joining and the status name the keys that it
+    needs, and how to bring them back; no list looks as if the account were empty."""
     with account_without_devices() as (directory, relay, tablet, _phrase, _words):
         other = Home(os.path.join(directory, "other"))
         code = Owner(relay.store).json("pair", tablet.status()["account"])["code"]
         tells = {
-            "join": join(relay, other, code).stdout, "status": tablet.run("status"),
-            "doctor": run("doctor", "--home", tablet.path).stdout}
+            "join": join(relay, other, code).stdout, "status": tablet.run("status")}
         done = subprocess.run(
             [LOCKSTEP, "agent", "memo", "list", "--home", tablet.path], capture_output=True,
             text=True, timeout=PATIENCE)

@@ -443,9 +443,9 @@ class Home:
     def background(self, *words):
         return Background("agent", *words, "--home", self.path)
 
-    def start_agent(self):
+    def start_agent(self, *words):
         """Starts `agent run`; returns once it holds the home."""
-        agent = self.background("run")
+        agent = self.background("run", *words)
         wait_until(
             lambda: os.path.exists(os.path.join(self.path, "agent.sock")) or
             agent.process.poll() is not None, "the home to be held")
