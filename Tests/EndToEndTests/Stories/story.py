@@ -447,9 +447,17 @@ class Home:
         """Starts `agent run`; returns once it holds the home."""
         agent = self.background("run", *words)
         wait_until(
-            lambda: os.path.exists(os.path.join(self.path, "agent.sock")) or
-            agent.process.poll() is not None, "the home to be held")
+            lambda: self.is_held() or agent.process.poll() is not None, "the home to be held")
         return agent
+
+    def is_held(self):
+        """True if a process answers on the home's socket; a former one may have left its file."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            try:
+                connection.connect(os.path.join(self.path, "agent.sock"))
+            except (ConnectionRefusedError, FileNotFoundError):
+                return False
+            return True
 
 
 def main(stories, at_once=1):
