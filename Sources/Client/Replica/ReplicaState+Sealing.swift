@@ -45,14 +45,15 @@ extension Replica {
   package mutating func join(
     _ identity: HomeIdentity, _ keys: SealingKeys?, wall: Int64
   ) throws(StorageError) -> EditFailure? {
+    let result = try perform(.join(OrderID(rawValue: 0), identity, keys), wall: wall)
+    if case .joined(_, .failure(let failure)) = result { return failure }
+    return nil
+  }
+
+  /// Performs a job without an agent, and so without a measured clock.
+  mutating func perform(_ task: ReplicaTask, wall: Int64) throws(StorageError) -> ReplicaResult {
     let clock = ClockReading(wall: wall, offset: 0, isTrusted: false, isMeasured: false)
-    let order = OrderID(rawValue: 0)
-    let outcome = perform(ReplicaJob(task: .join(order, identity, keys), clock: clock))
-    switch outcome.result {
-    case .failure(let error): throw error
-    case .success(.joined(_, .failure(let failure))): return failure
-    case .success: return nil
-    }
+    return try perform(ReplicaJob(task: task, clock: clock)).result.get()
   }
 }
 
