@@ -7,6 +7,9 @@ package struct WriterID: Hashable, Comparable, Sendable {
 
   @usableFromInline package init(rawValue: UInt64) { self.rawValue = rawValue }
 
+  /// The relay, for versions of a record that are not sealed: its tags are their numbers.
+  package static let relay = WriterID(rawValue: 0)
+
   /// Returns nil if these are not sixteen hexadecimal digits.
   package init?(text: String) {
     guard let value = HexText.parse(text) else { return nil }
@@ -132,6 +135,15 @@ package struct RecordVersion: Hashable, Sendable {
     guard id.number > made[id.writer], id.number < Limits.sequenceLimit else { return nil }
     self.id = id
     self.made = made
+  }
+
+  /// Version that a plain record has at this tag, in a zone that is sealed from now on. It includes
+  /// all with smaller tags: the relay has saved each only over the one before. nil: the relay has
+  /// no record.
+  package static func plain(_ tag: ChangeTag) -> RecordVersion? {
+    var made = VersionVector()
+    if tag > 1 { made = made.adding(VersionID(writer: .relay, number: tag - 1)) }
+    return tag > 0 ? RecordVersion(VersionID(writer: .relay, number: tag), madeOn: made) : nil
   }
 
   /// Vector of all that it includes, and itself.

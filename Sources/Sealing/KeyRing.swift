@@ -6,12 +6,12 @@ import LockstepModel
 /// generation that seals: the other generations, and the secret of the records' names.
 ///
 ///     zone "Keys", record "ring", type "keyRing"
-///     {"key": id of the generation, "plain": zones that are not sealed,
+///     {"key": id of the generation, "plain" or "only": the sealed zones (`ZoneSet`),
 ///      "sealed": AES-256-SIV of `SealingKeys.storedValue`}
 ///
 /// `sealed` is Base64 for URLs without padding. Its key is derived from the generation's secret,
-/// with "ring" (`KeyGeneration`), and its associated data are "lockstep key ring". `plain` is a
-/// hint for devices without keys, and what is sealed decides.
+/// with "ring" (`KeyGeneration`), and its associated data are "lockstep key ring". The zones
+/// beside it are a hint for devices without keys, and what is sealed decides.
 package enum KeyRing {
   package enum Fault: Error, Hashable {
     /// The record has not this form, or was changed.
@@ -28,19 +28,18 @@ package enum KeyRing {
 
   /// Returns the record's fields; nil if these are not the keys of a whole account.
   package static func fields(of keys: SealingKeys) -> JSONValue? {
-    guard case .account(let account, let plainZones) = keys,
+    guard case .account(let account, let zones) = keys,
       let current = account.generations.last
     else { return nil }
     let sealed = seal(of: current).sealed(Array(keys.storedValue.text.utf8), data: data)
-    return [
-      "key": .string(current.id), "plain": .array(plainZones.sorted().map { .string($0.text) }),
-      "sealed": .string(Base64.encodeURL(sealed)),
-    ]
+    return zones.setting(in: [
+      "key": .string(current.id), "sealed": .string(Base64.encodeURL(sealed)),
+    ])
   }
 
-  /// Returns the zones that the record says are not sealed.
-  package static func plainZones(in fields: JSONValue?) -> Set<Name> {
-    Set((fields?["plain"]?.array ?? []).compactMap { $0.string.flatMap { Name($0) } })
+  /// Returns the zones that the record says are sealed: all, if it does not say it.
+  package static func sealedZones(in fields: JSONValue?) -> ZoneSet {
+    ZoneSet(in: fields) ?? .all(but: [])
   }
 
   /// Returns the keys in the record; `generation` is the one that its phrase gave.

@@ -4,8 +4,8 @@ import LockstepModel
 
 /// Keys that a home has.
 package enum SealingKeys: Hashable, Sendable {
-  /// Keys of the whole account: every zone is sealed, but for these.
-  case account(AccountKeys, plainZones: Set<Name> = [])
+  /// Keys of the whole account, and the zones that they seal.
+  case account(AccountKeys, ZoneSet)
   /// Keys of some zones, each once, for a device that was paired for them alone. Other zones are
   /// not sealed.
   case zones([ZoneKeys])
@@ -13,7 +13,7 @@ package enum SealingKeys: Hashable, Sendable {
   /// Returns nil if the zone is not sealed.
   package func keys(of zone: Name) -> ZoneKeys? {
     switch self {
-    case .account(let keys, let plainZones): plainZones.contains(zone) ? nil : keys.keys(of: zone)
+    case .account(let keys, let sealed): sealed.contains(zone) ? keys.keys(of: zone) : nil
     case .zones(let list): list.first { $0.zone == zone }
     }
   }
@@ -45,10 +45,10 @@ package enum SealingKeys: Hashable, Sendable {
   /// True if these keys open all that the others open, and leave no zone unsealed that they seal.
   package func contains(_ other: SealingKeys) -> Bool {
     switch (self, other) {
-    case (.account(let keys, let plainZones), .account(let others, let otherPlainZones)):
+    case (.account(let keys, let sealed), .account(let others, let otherSealed)):
       keys.nameSecret == others.nameSecret
         && others.generations.allSatisfy(keys.generations.contains)
-        && plainZones.isSubset(of: otherPlainZones)
+        && otherSealed.isSubset(of: sealed)
     case (_, .zones(let list)):
       list.allSatisfy { keys(of: $0.zone)?.contains($0) ?? false }
     case (.zones, .account): false
@@ -62,6 +62,17 @@ package enum SealingKeys: Hashable, Sendable {
     return .zones((kept + new).sorted { $0.zone < $1.zone })
   }
 
+  /// Zones that an account's keys seal; nil: these are keys of zones.
+  package var sealed: ZoneSet? {
+    if case .account(_, let sealed) = self { sealed } else { nil }
+  }
+
+  /// Returns an account's keys with further zones that they seal; keys of zones as they are.
+  package func sealing(_ zones: ZoneSet) -> SealingKeys {
+    guard case .account(let keys, let sealed) = self else { return self }
+    return .account(keys, sealed.union(zones))
+  }
+
   /// True if no zone has keys twice.
   package var isUnambiguous: Bool {
     guard case .zones(let list) = self else { return true }
@@ -73,12 +84,11 @@ package enum SealingKeys: Hashable, Sendable {
 extension SealingKeys {
   package var storedValue: JSONValue {
     switch self {
-    case .account(let keys, let plainZones):
-      [
+    case .account(let keys, let sealed):
+      sealed.setting(in: [
         "names": .string(Base64.encodeURL(keys.nameSecret)),
         "generations": .array(keys.generations.map { .string(Base64.encodeURL($0.secret)) }),
-        "plain": .array(plainZones.sorted().map { .string($0.text) }),
-      ]
+      ])
     case .zones(let list): .array(list.map(\.storedValue))
     }
   }
@@ -93,15 +103,14 @@ extension SealingKeys {
       return
     }
     guard let names = value["names"]?.string.flatMap({ Base64.decodeURL($0) }),
-      let secrets = value["generations"]?.array, let plain = value["plain"]?.array
+      let secrets = value["generations"]?.array, let sealed = ZoneSet(in: value)
     else { return nil }
     let generations = secrets.compactMap { secret in
       secret.string.flatMap { Base64.decodeURL($0) }.flatMap { KeyGeneration(secret: $0) }
     }
-    let plainZones = plain.compactMap { $0.string.flatMap { Name($0) } }
-    guard generations.count == secrets.count, plainZones.count == plain.count,
+    guard generations.count == secrets.count,
       let keys = AccountKeys(nameSecret: names, generations: generations)
     else { return nil }
-    self = .account(keys, plainZones: Set(plainZones))
+    self = .account(keys, sealed)
   }
 }

@@ -177,6 +177,11 @@ package struct OpenedRecord: Hashable, Sendable {
   /// Its device is the author, whichever device has saved it.
   package let record: Record
   package let version: RecordVersion
+
+  package init(record: Record, version: RecordVersion) {
+    self.record = record
+    self.version = version
+  }
 }
 
 /// Reason why a record of a sealed zone cannot be read. None of them is a reason to overwrite it.

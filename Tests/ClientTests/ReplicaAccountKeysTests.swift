@@ -43,11 +43,11 @@ struct ReplicaAccountKeysTests {
   @Test mutating func keysOfAZoneBecomeThoseOfTheAccount() throws {
     var desk = try ReplicaHarness()
     #expect(adopt(.zones([accountKeys([1]).keys(of: later)]), on: &desk))
-    #expect(!adopt(.account(accountKeys([2]), plainZones: [open]), on: &desk))
-    #expect(!adopt(.account(accountKeys([1]), plainZones: [later]), on: &desk))
-    #expect(adopt(.account(accountKeys([1]), plainZones: [open]), on: &desk))
-    #expect(adopt(.account(accountKeys([1, 2]), plainZones: [open]), on: &desk))
-    #expect(!adopt(.account(accountKeys([1]), plainZones: [open]), on: &desk))
+    #expect(!adopt(.account(accountKeys([2]), .all(but: [open])), on: &desk))
+    #expect(!adopt(.account(accountKeys([1]), .all(but: [later])), on: &desk))
+    #expect(adopt(.account(accountKeys([1]), .all(but: [open])), on: &desk))
+    #expect(adopt(.account(accountKeys([1, 2]), .all(but: [open])), on: &desk))
+    #expect(!adopt(.account(accountKeys([1]), .all(but: [open])), on: &desk))
     #expect(!adopt(.zones([accountKeys([2]).keys(of: later)]), on: &desk))
   }
 
@@ -56,15 +56,15 @@ struct ReplicaAccountKeysTests {
     desk.edit(.text("for all", in: open))
     desk.edit(.text("for all", in: later))
     try send(&desk)
-    #expect(!adopt(.account(accountKeys([1]), plainZones: [open]), on: &desk))
-    #expect(adopt(.account(accountKeys([1]), plainZones: [open, later]), on: &desk))
+    #expect(!adopt(.account(accountKeys([1]), .all(but: [open])), on: &desk))
+    #expect(adopt(.account(accountKeys([1]), .all(but: [open, later])), on: &desk))
   }
 
   // MARK: stage
 
   private func home(_ device: UInt64) throws -> ReplicaHarness {
     var home = try ReplicaHarness(device: device)
-    #expect(adopt(.account(accountKeys([1]), plainZones: [open]), on: &home))
+    #expect(adopt(.account(accountKeys([1]), .all(but: [open])), on: &home))
     home.page([], from: nil, to: 1)
     return home
   }

@@ -44,7 +44,7 @@ struct ReplicaKeyHandoverTests {
       // An invented device would have to be known first.
       putDeviceKey(key.publicKey, of: author, generation(1))
       let phoneKey = try #require(try Replica.deviceKey(in: phone.store)).publicKey
-      let keys = SealingKeys.account(accountKeys([1, 2, 9]), plainZones: [KeyRing.zone])
+      let keys = SealingKeys.account(accountKeys([1, 2, 9]), .all(but: [KeyRing.zone]))
       let next = KeyHandover.Next(keys, author: author, without: [])
       let fields = try #require(
         KeyHandover.fields(of: next, for: phone.device, phoneKey, key: key))
@@ -52,6 +52,35 @@ struct ReplicaKeyHandoverTests {
       try read(on: &phone)
       #expect(try Replica.keys(in: phone.store) == held, "author \(author)")
     }
+  }
+
+  /// It has left the account, and nobody made new keys then.
+  @Test mutating func aDeviceThatHasLeftGetsNoKeys() throws {
+    let (desk, phone, lost) = try devices()
+    try rotate(desk, secret: 2, without: [], left: [lost.device])
+    #expect(relay.live.contains { $0.name == KeyHandover.nextRecord(for: phone.device) })
+    #expect(!relay.live.contains { $0.name == KeyHandover.nextRecord(for: lost.device) })
+    for home in [desk, phone] {
+      var home = home
+      try read(on: &home)
+      let members = try Replica.members(in: home.store).members.map(\.device)
+      #expect(members == [desk.device, phone.device])
+    }
+  }
+
+  /// The former generation makes a public key known to a device that has not read the rotation.
+  @Test mutating func aRemovedDeviceLeavesNoOtherBehind() throws {
+    var (desk, phone, lost) = try devices()
+    let key = try #require(try Replica.deviceKey(in: lost.store))
+    let invented = DeviceID(rawValue: 77)
+    putDeviceKey(key.publicKey, of: invented, generation(1))
+    try read(on: &phone)
+    #expect(try Replica.members(in: phone.store).key(of: invented) != nil)
+    try rotate(desk, secret: 2, without: [lost.device])
+    try read(on: &phone)
+    let members = try Replica.members(in: phone.store)
+    #expect(members.members.map(\.device) == [desk.device, phone.device])
+    #expect(try Replica.keys(in: phone.store)?.current?.id == id(2))
   }
 
   /// The relay repeats a handover that was true once.
@@ -89,18 +118,17 @@ struct ReplicaKeyHandoverTests {
     let before = relay
     try rotate(phone, secret: 3, without: [])
     let fromPhone = try #require(relay.record(of: next(for: desk)))
-    let phoneOwn = try #require(relay.record(of: next(for: phone)))
+    let phoneOwn = relay.records.filter { $0.zone == KeyRing.zone }
     relay = before
     try rotate(desk, secret: 2, without: [])
     let fromDesk = try #require(relay.record(of: next(for: phone)))
-    let deskOwn = try #require(relay.record(of: next(for: desk)))
-    for (home, first, second) in [(desk, deskOwn, fromPhone), (phone, phoneOwn, fromDesk)] {
+    let deskOwn = relay.records.filter { $0.zone == KeyRing.zone }
+    for (home, own, other) in [(desk, deskOwn, fromPhone), (phone, phoneOwn, fromDesk)] {
       var home = home
-      for (index, record) in [first, second].enumerated() {
-        var record = record
-        record.tag = 1_000 + Int64(index)
-        try home.apply([record])
-      }
+      try home.apply(own)
+      var record = other
+      record.tag = 1_000
+      try home.apply([record])
       let current = try #require(try Replica.keys(in: home.store)?.current)
       #expect(current.id != id(2) && current.id != id(3))
     }
@@ -114,7 +142,7 @@ struct ReplicaKeyHandoverTests {
       var home = try ReplicaHarness(device: UInt64(number))
       home.perform(
         .seal(
-          OrderID(rawValue: 1), .account(accountKeys([1]), plainZones: [KeyRing.zone])))
+          OrderID(rawValue: 1), .account(accountKeys([1]), .all(but: [KeyRing.zone]))))
       home.page([], from: nil, to: 1)
       home.perform(.makeDeviceKey([UInt8](repeating: UInt8(number), count: 32)))
       try relay.saveAll(from: &home)
@@ -130,7 +158,7 @@ struct ReplicaKeyHandoverTests {
   }
 
   private mutating func rotate(
-    _ home: ReplicaHarness, secret: UInt8, without gone: [DeviceID]
+    _ home: ReplicaHarness, secret: UInt8, without gone: [DeviceID], left: [DeviceID] = []
   ) throws {
     let keys = try #require(try Replica.keys(in: home.store))
     let key = try #require(try Replica.deviceKey(in: home.store))
@@ -138,7 +166,8 @@ struct ReplicaKeyHandoverTests {
     let rotation = try #require(
       KeyRotation(
         of: keys, secret: [UInt8](repeating: secret, count: 32), by: home.device, key,
-        for: members, without: gone))
+        for: members, listed: members.members.map(\.device).filter { !left.contains($0) },
+        without: gone))
     for record in rotation.records {
       guard let fields = record.fields else {
         relay.delete(RecordKey(zone: KeyRing.zone, name: record.name))

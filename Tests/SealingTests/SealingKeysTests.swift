@@ -11,7 +11,7 @@ struct SealingKeysTests {
   private let vault = Name(trusted: "Vault")
 
   @Test func anAccountsKeysSealEveryZoneButThoseThatStayPlain() throws {
-    let keys = SealingKeys.account(try account([1]), plainZones: [vault])
+    let keys = SealingKeys.account(try account([1]), .all(but: [vault]))
     #expect(keys.keys(of: memos) == (try account([1]).keys(of: memos)))
     #expect(keys.keys(of: vault) == nil)
     let some = SealingKeys.zones([try account([1]).keys(of: memos)])
@@ -20,12 +20,12 @@ struct SealingKeysTests {
   }
 
   @Test func keysReplaceOnlyThoseThatTheyContain() throws {
-    let one = SealingKeys.account(try account([1]), plainZones: [vault])
-    let two = SealingKeys.account(try account([1, 2]), plainZones: [vault])
+    let one = SealingKeys.account(try account([1]), .all(but: [vault]))
+    let two = SealingKeys.account(try account([1, 2]), .all(but: [vault]))
     #expect(two.contains(one) && !one.contains(two))
-    #expect(SealingKeys.account(try account([1])).contains(one))
-    #expect(!one.contains(.account(try account([1]))))
-    let other = SealingKeys.account(try account([1], names: 8), plainZones: [vault])
+    #expect(SealingKeys.account(try account([1]), .all(but: [])).contains(one))
+    #expect(!one.contains(.account(try account([1]), .all(but: []))))
+    let other = SealingKeys.account(try account([1], names: 8), .all(but: [vault]))
     #expect(!other.contains(one))
     let memosOnly = SealingKeys.zones([try account([1]).keys(of: memos)])
     #expect(one.contains(memosOnly) && two.contains(memosOnly) && !memosOnly.contains(one))
@@ -43,7 +43,7 @@ struct SealingKeysTests {
       old.replaced(by: memosOnly)
         == .zones([try account([1]).keys(of: memos), try account([1]).keys(of: todos)]))
     #expect(old.replaced(by: memosOnly).replaced(by: new) == new)
-    let all = SealingKeys.account(try account([1]))
+    let all = SealingKeys.account(try account([1]), .all(but: []))
     #expect(old.replaced(by: all) == all)
     let twice = SealingKeys.zones([
       try account([1]).keys(of: memos), try account([2]).keys(of: memos),
@@ -53,7 +53,8 @@ struct SealingKeysTests {
 
   @Test func aHomeReadsWhatItHasStored() throws {
     let all: [SealingKeys] = [
-      .account(try account([1, 2]), plainZones: [vault, todos]), .account(try account([3])),
+      .account(try account([1, 2]), .all(but: [vault, todos])),
+      .account(try account([3]), .only([memos])),
       .zones([try account([1]).keys(of: memos), try account([1, 2]).keys(of: todos)]),
     ]
     for keys in all {

@@ -12,7 +12,7 @@ struct WrappedKeysTests {
 
   @Test func opensWithTheSecretAlone() throws {
     let keys = SealingKeys.account(
-      try accountKeys(of: [1, 2]), plainZones: [Name(trusted: "Vault")])
+      try accountKeys(of: [1, 2]), .all(but: [Name(trusted: "Vault")]))
     let text = try WrappedKeys.text(of: keys, account: account, secret: secret, salt: salt)
     #expect(try WrappedKeys.keys(in: text, account: account, secret: secret) == keys)
     #expect(fault(text, account, Array("C4VH1EZB83NX".utf8)) == .wrongSecret)
@@ -30,7 +30,7 @@ struct WrappedKeysTests {
 
   /// The relay has the text, and can change it.
   @Test func aChangedTextOpensNothing() throws {
-    let keys = SealingKeys.account(try accountKeys(of: [1]))
+    let keys = SealingKeys.account(try accountKeys(of: [1]), .all(but: []))
     let text = try WrappedKeys.text(of: keys, account: account, secret: secret, salt: salt)
     for index in stride(from: 0, to: text.utf8.count - 1, by: 31) {
       var bytes = Array(text.utf8)
@@ -48,7 +48,7 @@ struct WrappedKeysTests {
   /// A device of a part of an account has a key of each generation for each of its zones.
   @Test func refusesMoreThanARelayTakes() throws {
     let whole = try accountKeys(of: Array(1...64))
-    let fits = SealingKeys.account(whole)
+    let fits = SealingKeys.account(whole, .all(but: []))
     #expect(throws: Never.self) {
       try WrappedKeys.text(of: fits, account: account, secret: secret, salt: salt)
     }

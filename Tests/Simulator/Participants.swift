@@ -153,7 +153,7 @@ struct Participants {
     }
     return keys.map { keys in
       profile.sealsAccount
-        ? .account(keys, plainZones: [VaultApp.zone])
+        ? .account(keys, .all(but: [VaultApp.zone]))
         : .zones(profile.sealedZones.map { keys.keys(of: $0) })
     }
   }

@@ -21,19 +21,22 @@ package struct KeyRotation {
   ///   - secret: Random bytes, as many as a `KeyGeneration` has.
   ///   - device: The device that makes the keys, with its own key.
   ///   - members: The devices that it knows.
+  ///   - listed: The account's devices according to the relay. Others have left the account.
   ///   - gone: Devices that must not get the new keys.
   package init?(
     of keys: SealingKeys, secret: [UInt8], by device: DeviceID, _ key: X25519PrivateKey,
-    for members: KeyMembers, without gone: [DeviceID]
+    for members: KeyMembers, listed: [DeviceID], without gone: [DeviceID]
   ) {
-    guard case .account(let account, let plainZones) = keys,
+    guard case .account(let account, let zones) = keys,
       let generation = KeyGeneration(secret: secret), let next = account.adding(generation)
     else { return nil }
-    let all = SealingKeys.account(next, plainZones: plainZones)
+    let all = SealingKeys.account(next, zones)
     guard let ring = KeyRing.fields(of: all) else { return nil }
     self.keys = all
     let own = KeyMembers.Member(device: device, key: key.publicKey)
-    let staying = members.members.filter { $0.device != device && !gone.contains($0.device) }
+    let others = members.members.filter { $0.device != device && !gone.contains($0.device) }
+    let staying = others.filter { listed.contains($0.device) }
+    let left = others.map(\.device).filter { !listed.contains($0) }
     receivers = staying.map(\.device)
     var records: [(name: Name, type: Name, fields: JSONValue?)] = [
       (KeyRing.record, KeyRing.type, ring)
@@ -49,7 +52,7 @@ package struct KeyRotation {
       else { continue }
       records.append((KeyHandover.nextRecord(for: member.device), KeyHandover.nextType, fields))
     }
-    for device in gone {
+    for device in gone + left {
       records.append((KeyHandover.deviceRecord(of: device), KeyHandover.deviceType, nil))
       records.append((KeyHandover.nextRecord(for: device), KeyHandover.nextType, nil))
     }

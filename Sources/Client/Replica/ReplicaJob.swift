@@ -65,7 +65,7 @@ enum ReplicaTask: Sendable {
   case nameDevices([DeviceID: String])
   case setSyncing(OrderID, zone: Name, Bool)
   /// See `AgentOrder.seal`.
-  case seal(OrderID, SealingKeys, replacesPlain: Bool = false)
+  case seal(OrderID, SealingKeys, plain: PlainRecords = .refused, deviceSecret: [UInt8]? = nil)
   case answerRestore(OrderID, app: String)
   /// Makes the edits that are due. When connected, edits of other devices are left to them for a
   /// grace period.

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 
 /// Messages of the relay, applied in the order of arrival: pages of changes, and answers to
@@ -18,6 +19,7 @@ extension ReplicaState {
         try applyAnswer(id, answer, &applied)
         advanceByAnswer(answer, isLink: isLink, &applied)
         try applyOvertaken(&applied)
+        if try sealAwaitedZones() { applied.foundGap = true }
       }
     }
     endRestore()
@@ -58,7 +60,10 @@ extension ReplicaState {
       if isSnapshot, each.record != nil { transaction.markNamed(each.key, snapshot: snapshot) }
     }
     lockSealedAccount(arrived)
-    if takeHandovers(arrived), sealing.hasUnreadable {
+    let hasNewKeys = try takeHandovers(arrived)
+    let hasRing = hasNewKeys || arrived.contains { $0.key == KeyRing.key }
+    let sealsMore = hasRing ? try sealFurtherZones() : false
+    if sealsMore || (hasNewKeys && sealing.hasUnreadable) {
       // What could not be read is read again, with the new keys.
       _ = movePositionBack(to: nil)
       applied.foundGap = true
@@ -154,6 +159,9 @@ extension ReplicaState {
     case .plain(let record): try applyRecord(record, isSnapshot: isSnapshot, &applied)
     case .opened(let opened): try applyOpened(opened, isSnapshot: isSnapshot, &applied)
     case .missing(let key, let tag): try restoreAtRelay(key, deletedAt: tag)
+    case .taken(let record):
+      guard try !take(plain: record, &applied), sealing.note(record.key, .notSealed) else { return }
+      storeUnreadable()
     }
   }
 

@@ -12,19 +12,22 @@ extension ReplicaState {
   /// Saves the record of the account's keys, if the home has none or one that was changed: it shows
   /// other devices that the account is sealed, and a phrase needs it.
   private mutating func putKeyRing(_ clock: ClockReading) throws(StorageError) {
-    guard let keys = sealing.held, let generation = keys.current,
-      let fields = KeyRing.fields(of: keys)
-    else { return }
+    guard var keys = sealing.held, let generation = keys.current, keys.sealed != ZoneSet.empty
+    else {
+      return
+    }
     // Before the first page, it is not known whether the account has the record.
     guard position.cursor != nil || keys.isFirst else { return }
     let held = try transaction.record(KeyRing.key)
     do throws(KeyRing.Fault) {
       let known = try KeyRing.keys(in: held?.value, openedBy: generation)
+      keys = keys.sealing(known.sealed ?? .empty)
       if known == keys { return }
     } catch {
       // Another device may have made newer keys, which come to this one with its next sync.
       if case .otherKey(let id) = error, !keys.hasGeneration(id) { return }
     }
+    guard let fields = KeyRing.fields(of: keys) else { return }
     _ = try writeChange(
       KeyRing.key, type: KeyRing.type, fields: fields.serialized(),
       stamp: stamp(after: held, clock), clock)
@@ -55,18 +58,18 @@ extension ReplicaState {
   }
 
   /// Takes what a page says about devices and keys. Returns true if the home has more keys now.
-  mutating func takeHandovers(_ arrived: [ArrivedRecord]) -> Bool {
+  mutating func takeHandovers(_ arrived: [ArrivedRecord]) throws(StorageError) -> Bool {
     guard sealing.held?.current != nil else { return false }
     let records = arrived.compactMap(\.record).filter { $0.zone == KeyRing.zone && !$0.isDeleted }
     guard !records.isEmpty else { return false }
     for record in records { takePublicKey(record) }
-    var hasNew = false
-    for record in records where takeNext(record) { hasNew = true }
+    let taken = records.compactMap { takeNext($0) }
     // A public key may be sealed with the generation that has just come.
-    if hasNew {
-      for record in records { takePublicKey(record) }
+    if !taken.isEmpty {
+      let held = try transaction.records(zone: KeyRing.zone, type: KeyHandover.deviceType)
+      for record in held + records { takePublicKey(record) }
     }
-    return hasNew
+    return taken.contains(true)
   }
 
   /// The first key that a device has published is its key. Only the generation that seals counts: a
@@ -79,20 +82,24 @@ extension ReplicaState {
     putMember(member, key)
   }
 
-  private mutating func takeNext(_ record: Record) -> Bool {
+  /// Returns nil if the record gives this home no keys; otherwise true if it had not got them.
+  private mutating func takeNext(_ record: Record) -> Bool? {
     guard KeyHandover.subject(of: record.name) == .next(device), let key = sealing.deviceKey,
       let author = KeyHandover.author(of: record.value)
-    else { return false }
+    else { return nil }
     guard let publicKey = sealing.members.key(of: author),
       let next = KeyHandover.next(
         in: record.value, for: device, by: author, publicKey, key: key),
-      case .account(let held, let heldPlain)? = sealing.held,
-      case .account(let given, let plain) = next.all, let joined = held.joined(with: given)
-    else { return false }
+      case .account(let held, let zones)? = sealing.held,
+      case .account(let given, let givenZones) = next.all, let joined = held.joined(with: given)
+    else { return nil }
     sealing.members.remove(next.without)
+    // Whoever made these keys has sealed with them the public keys of all devices that stay. A
+    // device that was removed may have made others known with the former generation.
+    if joined == given { sealing.members.removeAll(but: device) }
     transaction.setValue(Self.sealMembersKey, sealing.members.storedText)
     guard joined != held else { return false }
-    sealing.adopt(.account(joined, plainZones: heldPlain.intersection(plain)))
+    sealing.adopt(.account(joined, zones.union(givenZones)))
     sealing.retryConflicts()
     transaction.setValue(Self.sealKeysKey, sealing.held?.storedValue.text)
     return true
@@ -170,6 +177,8 @@ package struct KeyMembers: Sendable {
     members.sort { $0.device < $1.device }
     return true
   }
+
+  mutating func removeAll(but device: DeviceID) { members.removeAll { $0.device != device } }
 
   mutating func remove(_ gone: [DeviceID]) {
     members.removeAll { gone.contains($0.device) }

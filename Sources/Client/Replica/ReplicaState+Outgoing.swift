@@ -515,7 +515,7 @@ extension ReplicaState {
     hasLostRecords = !lost.isEmpty
     for held in lost where hasRoomToBringBack {
       if sealing.isSealed(held.zone) {
-        try bringBackSealed(held)
+        try bringBackSealed(held, try transaction.version(held.key))
         continue
       }
       try rebase(entry(bringingBack: held), on: .lost(held))

@@ -10,10 +10,12 @@ enum ArrivedRecord {
   /// The relay has deleted a record of a sealed zone that this device holds, at this tag. No device
   /// has: a deletion is a sealed record.
   case missing(RecordKey, ChangeTag)
+  /// A plain record of a sealed zone, which this device takes nevertheless.
+  case taken(Record)
 
   var key: RecordKey {
     switch self {
-    case .plain(let record): record.key
+    case .plain(let record), .taken(let record): record.key
     case .opened(let opened): opened.record.key
     case .missing(let key, _): key
     }
@@ -21,7 +23,7 @@ enum ArrivedRecord {
 
   var tag: ChangeTag {
     switch self {
-    case .plain(let record): record.tag
+    case .plain(let record), .taken(let record): record.tag
     case .opened(let opened): opened.record.tag
     case .missing(_, let tag): tag
     }
@@ -31,7 +33,7 @@ enum ArrivedRecord {
     switch self {
     case .plain(let record): record
     case .opened(let opened): opened.record
-    case .missing: nil
+    case .missing, .taken: nil
     }
   }
 }
@@ -227,13 +229,15 @@ extension ReplicaState {
   }
 
   /// Puts a held record, which the relay lacks, into the outbox.
-  mutating func bringBackSealed(_ held: Record) throws(StorageError) {
-    try rebase(entry(bringingBack: held, try transaction.version(held.key)), onTag: 0)
+  mutating func bringBackSealed(
+    _ held: Record, _ version: RecordVersion?
+  ) throws(StorageError) {
+    try rebase(entry(bringingBack: held, version), onTag: 0)
   }
 
   /// Returns a change that saves the held version again: the same one, so that no device takes it
   /// for another.
-  private mutating func entry(
+  mutating func entry(
     bringingBack held: Record, _ version: RecordVersion?
   ) -> OutboxEntry {
     let lineage = OutboxEntry.Lineage(
@@ -346,7 +350,7 @@ extension ReplicaState {
 
 extension Record {
   /// The version without a tag: the relay has another one or none in its place.
-  fileprivate var missing: Record {
+  var missing: Record {
     var missing = self
     missing.tag = 0
     return missing

@@ -10,7 +10,7 @@ extension Replica {
   package static func setLock(of store: Store, by ring: JSONValue?) throws(StorageError) {
     let text = ring.map { ring -> String in
       var lock = ZoneLock()
-      lock.lockAll(but: KeyRing.plainZones(in: ring))
+      lock.lock(KeyRing.sealedZones(in: ring))
       return lock.storedText
     }
     try store.write([.setValue(key: ReplicaState.sealLockedKey, text)])
@@ -68,37 +68,45 @@ extension ReplicaState {
   /// See `ReplicaTask.seal`. Returns the device's new position if it reads again from the
   /// beginning.
   mutating func adoptSeals(
-    _ keys: SealingKeys, replacesPlain: Bool = false
-  ) throws(StorageError)
-    -> (Result<Bool, EditFailure>, movedTo: ChangePosition?)
-  {
+    _ keys: SealingKeys, plain: PlainRecords
+  ) throws(StorageError) -> (Result<Bool, EditFailure>, movedTo: ChangePosition?) {
     guard identity != nil else { return (.failure(.notJoined), nil) }
     guard keys.isUnambiguous else {
       return (.failure(.refused(EditRefusal("the keys of a zone are given twice"))), nil)
     }
     let held = sealing.held
     let adopted = held?.replaced(by: keys) ?? keys
-    if let held, !adopted.contains(held) {
+    if let held, held.sealed != ZoneSet.empty, !adopted.contains(held) {
       let reason =
         "this home has keys of the account that are not among the new ones: leave the account "
         + "first (lockstep agent leave), or use a new home"
       return (.failure(.refused(EditRefusal(reason))), nil)
     }
-    guard adopted != held else { return (.success(false), nil) }
+    if case .taken(let zone) = plain { sealing.takenZone = zone } else { sealing.takenZone = nil }
+    guard adopted != held else {
+      return (.success(false), sealing.takenZone == nil ? nil : movePositionBack(to: nil))
+    }
     for zone in sealing.lock.zones.sorted() {
       guard let keys = adopted.keys(of: zone) else { continue }
       if let failure = failure(ofOpening: keys) { return (.failure(failure), nil) }
     }
-    for zone in try zonesOfHome() where held?.keys(of: zone) == nil {
+    let zones = try zonesOfHome().filter { held?.keys(of: $0) == nil }
+    if plain != .refused, let failure = failure(ofSending: zones, adopted) {
+      return (.failure(failure), nil)
+    }
+    for zone in zones {
       guard let keys = adopted.keys(of: zone) else { continue }
-      if replacesPlain {
-        if let failure = try forgetPlainVersions(of: zone) { return (.failure(failure), nil) }
-      } else if let failure = try failure(ofSealing: keys) {
-        return (.failure(failure), nil)
+      if plain == .refused {
+        if let failure = try failure(ofSealing: keys) { return (.failure(failure), nil) }
+      } else if case .only = adopted.sealed {
+        try makeSealed(plain: zone)
+        continue
+      } else {
+        try forgetPlainVersions(of: zone)
       }
       try removeReadRecords(of: zone)
     }
-    if held == nil { try removeUnnamedChunks() }
+    if held == nil, adopted.sealed != ZoneSet.empty { try removeUnnamedChunks() }
     sealing.adopt(adopted)
     sealing.retryConflicts()
     transaction.setValue(Self.sealKeysKey, adopted.storedValue.text)
@@ -150,13 +158,18 @@ extension ReplicaState {
     return nil
   }
 
-  /// Makes the changes that wait new ones, whatever they were made on: that was not sealed. Fails
-  /// if one of them is on its way to the relay.
-  private mutating func forgetPlainVersions(of zone: Name) throws(StorageError) -> EditFailure? {
+  /// Returns a failure if a change of one of these zones, which the keys seal, is on its way to the
+  /// relay.
+  private func failure(ofSending zones: [Name], _ keys: SealingKeys) -> EditFailure? {
+    let sent = transaction.outbox.frozenBatch?.entries.first?.key.zone
+    guard let sent, zones.contains(sent), keys.keys(of: sent) != nil else { return nil }
+    return .refused(
+      EditRefusal("a change of zone \(sent.text) is on its way to the relay; try again"))
+  }
+
+  /// Makes the changes that wait new ones, whatever they were made on: that was not sealed.
+  private mutating func forgetPlainVersions(of zone: Name) throws(StorageError) {
     for var entry in transaction.outbox.entries where entry.key.zone == zone {
-      guard !entry.isSent else {
-        return .refused(EditRefusal("a change of zone \(zone.text) is being sent; try again"))
-      }
       guard entry.fields != nil else {
         transaction.remove(entry)
         try transaction.removeRecord(entry.key)
@@ -169,7 +182,6 @@ extension ReplicaState {
       transaction.put(entry)
       try transaction.put(try record(of: entry, tag: 0))
     }
-    return nil
   }
 
   /// Removes the records that have arrived before the keys: the snapshot that follows brings them.
@@ -211,9 +223,9 @@ extension ReplicaState {
 
   /// Returns the records of a page, those of sealed zones opened, and without those that must not
   /// be taken.
-  mutating func opened(_ page: ChangePage, isSnapshot: Bool) throws(StorageError)
-    -> [ArrivedRecord]
-  {
+  mutating func opened(
+    _ page: ChangePage, isSnapshot: Bool
+  ) throws(StorageError) -> [ArrivedRecord] {
     guard
       !sealing.isEmpty || sealing.hasUnreadable
         || page.changes.contains(where: { ZoneSeal.keyID(of: $0) != nil })
@@ -238,8 +250,15 @@ extension ReplicaState {
         arrived.append(.opened(opened))
       case .failure(let fault):
         withheld.append(record)
-        // A tombstone hides nothing that could be read.
-        hasNoted = sealing.note(record.key, record.isDeleted ? nil : fault) || hasNoted
+        // A tombstone hides nothing that could be read, and a plain record from before the zone was
+        // sealed nothing that is not held.
+        var isKnown = record.isDeleted
+        if !isKnown, fault == .notSealed { isKnown = try includes(plain: record) }
+        if !isKnown, fault == .notSealed, sealing.takenZone == record.zone {
+          arrived.append(.taken(record))
+        } else {
+          hasNoted = sealing.note(record.key, isKnown ? nil : fault) || hasNoted
+        }
       }
     }
     if hasNoted { storeUnreadable() }
@@ -403,7 +422,7 @@ extension ReplicaState {
 
   // MARK: stored values
 
-  private mutating func storeUnreadable() {
+  mutating func storeUnreadable() {
     let list = sealing.unreadable.sorted { $0.key < $1.key }.map { key, fault -> JSONValue in
       [
         "zone": .string(key.zone.text), "name": .string(key.name.text),
@@ -421,11 +440,22 @@ extension ReplicaState {
 
   /// Locks all zones if a page shows that the account is sealed, and this device has no keys.
   mutating func lockSealedAccount(_ arrived: [ArrivedRecord]) {
-    guard sealing.isEmpty, scope.zones == nil else { return }
+    let sealsNothing = sealing.isEmpty || sealing.held?.sealed == ZoneSet.empty
+    guard scope.zones == nil, sealsNothing else { return }
     for record in arrived.compactMap(\.record)
-    where record.key == KeyRing.key && !record.isDeleted {
-      sealing.lock.lockAll(but: KeyRing.plainZones(in: record.value))
+    where record.key == KeyRing.key && !record.isDeleted && !opens(ring: record) {
+      sealing.lock.lock(KeyRing.sealedZones(in: record.value))
       storeLock()
+    }
+  }
+
+  private func opens(ring record: Record) -> Bool {
+    guard let generation = sealing.held?.current else { return false }
+    do throws(KeyRing.Fault) {
+      _ = try KeyRing.keys(in: record.value, openedBy: generation)
+      return true
+    } catch {
+      return false
     }
   }
 

@@ -139,8 +139,9 @@ struct ReplicaState {
     case .setSyncing(let order, let zone, let isOn):
       let (result, movedTo) = try setSyncing(zone, isOn)
       return .switched(order, result, movedTo: movedTo)
-    case .seal(let order, let keys, let replacesPlain):
-      let (result, movedTo) = try adoptSeals(keys, replacesPlain: replacesPlain)
+    case .seal(let order, let keys, let plain, let secret):
+      let (result, movedTo) = try adoptSeals(keys, plain: plain)
+      if let secret, case .success = result { _ = try makeDeviceKey(secret, job.clock) }
       return .switched(order, result, movedTo: movedTo)
     case .answerRestore(let order, let app):
       return .switched(order, try answerRestore(of: app), movedTo: nil)
@@ -193,7 +194,7 @@ struct ReplicaState {
     -> Result<LoadedHome, EditFailure>
   {
     try join(identity)
-    if let keys, case (.failure(let failure), _) = try adoptSeals(keys, replacesPlain: true) {
+    if let keys, case (.failure(let failure), _) = try adoptSeals(keys, plain: .replaced) {
       try discard()
       try load()
       return .failure(failure)
@@ -212,6 +213,8 @@ struct ReplicaState {
   private mutating func finishRefusedBatch() throws(StorageError) -> ReplicaResult {
     var applied = Applied(position: position)
     try applyOvertaken(&applied)
+    if try sealAwaitedZones() { applied.foundGap = true }
+    applied.position = position
     return .applied(applied)
   }
 
@@ -278,6 +281,7 @@ struct ReplicaState {
     try loadZonesOff()
     try loadSealing()
     try adoptScope()
+    _ = try sealFurtherZones()
     try loadRestoreConsents()
     try loadDueEdits()
     isLoaded = true

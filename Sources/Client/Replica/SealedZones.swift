@@ -33,6 +33,11 @@ struct SealedZones {
   /// an unlisted record can replace one: the relay refuses it as a conflict.
   private(set) var hasMoreUnreadable = false
   var lock = ZoneLock()
+  /// Zones that another device has sealed, and this one will, once their changes in flight are
+  /// answered.
+  var awaited = ZoneSet.empty
+  /// Zone of which plain records are taken (`PlainRecords.taken`).
+  var takenZone: Name?
   /// This device's own key, for new keys of the account; nil until it has one.
   var deviceKey: X25519PrivateKey?
   var members = KeyMembers()
@@ -47,7 +52,7 @@ struct SealedZones {
   /// True if the relay is known to have records that the device cannot read.
   var hasUnreadable: Bool {
     !unreadable.isEmpty || hasMoreUnreadable || !unreadableConflicts.isEmpty
-      || !lock.isEmpty
+      || !lock.isEmpty || awaited != .empty
   }
 
   mutating func adopt(_ keys: SealingKeys) {
@@ -101,53 +106,48 @@ struct SealedZones {
 
   /// True if the relay has a version of this record that the device cannot read, or may have one.
   func isUnreadable(_ key: RecordKey) -> Bool {
-    if isLocked(key.zone) { return true }
+    if lock.contains(key.zone) || awaited.contains(key.zone), !isSealed(key.zone) { return true }
     guard hasUnreadable, let seal = seal(key.zone) else { return false }
     let relayKey = RecordKey(zone: key.zone, name: relayNames.name(of: key, seal))
     return unreadable[relayKey] != nil || unreadableConflicts[relayKey] != nil
   }
 }
 
-/// Zones that are locked (`SealedZones`): some, or all of an account but some.
+/// Zones that are locked (`SealedZones`): those of which sealed records have come, and those that
+/// the record of the account's keys names.
 struct ZoneLock: Hashable {
   private(set) var zones: Set<Name> = []
-  /// Zones that are not locked although the account is; nil: the account is not.
-  private var plainZones: Set<Name>?
+  private var account = ZoneSet.empty
 
   init() {}
 
-  var isEmpty: Bool { zones.isEmpty && plainZones == nil }
+  var isEmpty: Bool { zones.isEmpty && account == .empty }
 
   func contains(_ zone: Name) -> Bool {
-    if zones.contains(zone) { return true }
-    guard let plainZones else { return false }
-    return zone != KeyRing.zone && !plainZones.contains(zone)
+    zones.contains(zone) || (zone != KeyRing.zone && account.contains(zone))
   }
 
   /// Returns true if the zone was not among `zones` before.
   mutating func insert(_ zone: Name) -> Bool { zones.insert(zone).inserted }
 
-  mutating func lockAll(but plainZones: Set<Name>) { self.plainZones = plainZones }
+  /// Locks further zones of the account.
+  mutating func lock(_ sealed: ZoneSet) { account = account.union(sealed) }
 
   /// Opens what these keys open.
   mutating func open(_ keys: SealingKeys) {
     zones = zones.filter { keys.keys(of: $0) == nil }
-    if keys.current != nil { plainZones = nil }
+    if keys.current != nil { account = .empty }
   }
 
   var storedText: String {
-    let value: JSONValue = ["zones": .array(zones.sorted().map { .string($0.text) })]
-    let plain = plainZones.map { JSONValue.array($0.sorted().map { .string($0.text) }) }
-    return value.setting("allBut", to: plain).text
+    account.setting(in: ["zones": .array(zones.sorted().map { .string($0.text) })]).text
   }
 
   /// A text in another form locks nothing: the records do so again.
   init(stored text: String) {
     let value = JSONValue(ifJSON: Array(text.utf8))
     zones = Set((value?["zones"]?.array ?? []).compactMap { $0.string.flatMap { Name($0) } })
-    plainZones = value?["allBut"]?.array.map { list in
-      Set(list.compactMap { $0.string.flatMap { Name($0) } })
-    }
+    account = ZoneSet(in: value) ?? .empty
   }
 }
 

@@ -56,9 +56,10 @@ extension Agent {
     case .setSyncing(let id, let zone, let isOn):
       guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
       submit(.setSyncing(id, zone: zone, isOn), .switching(id), at: moment)
-    case .seal(let id, let keys, let replacesPlain):
+    case .seal(let id, let keys, let plain, let secret):
       guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
-      submit(.seal(id, keys, replacesPlain: replacesPlain), .switching(id), at: moment)
+      submit(
+        .seal(id, keys, plain: plain, deviceSecret: secret), .switching(id), at: moment)
     case .answerRestore(let id, let app):
       guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
       submit(.answerRestore(id, app: app), .switching(id), at: moment)

@@ -33,13 +33,13 @@ package enum AgentOrder: Sendable {
   /// nor applied; conflicts are resolved once it is on. Stored in the home. Reported as `switched`.
   case setSyncing(OrderID, zone: Name, Bool)
   /// Seals the zones that these keys have: from now on, only sealed records of them are taken and
-  /// sent. Refused if a zone has records that are not sealed, or is sealed with a key that is not
-  /// among these. Stored in the home, and never undone. Reported as `switched`.
+  /// sent. Refused if a zone is sealed with a key that is not among these, or has plain records and
+  /// `plain` refuses them. Stored in the home, and never undone. Reported as `switched`.
   ///
-  /// `replacesPlain`: for the keys of an account that seals these zones already. Plain records of
-  /// them are then not refused, but taken for foreign ones: the home drops them, and seals its own
-  /// changes that wait.
-  case seal(OrderID, SealingKeys, replacesPlain: Bool = false)
+  /// `deviceSecret`: random bytes for this device's own key (`Replica.makeDeviceKey`), if it has
+  /// none.
+  case seal(
+    OrderID, SealingKeys, plain: PlainRecords = .refused, deviceSecret: [UInt8]? = nil)
   /// The user accepts the records of an app that other devices have made (`AgentStatus.questions`).
   /// Reported as `switched`.
   case answerRestore(OrderID, app: String)

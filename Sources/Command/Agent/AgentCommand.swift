@@ -20,7 +20,7 @@ enum AgentCommand {
     subcommands: [
       AgentJoinCommand.command, AgentPairCommand.command, AgentStatusCommand.command,
       AgentSyncCommand.command, AgentRunCommand.command, AgentWakeCommand.command,
-      AgentKeyCommand.command, AgentDevicesCommand.command,
+      AgentKeyCommand.command, AgentSealCommand.command, AgentDevicesCommand.command,
       AgentRenameCommand.command, AgentRevokeCommand.command, AgentExportCommand.command,
       AgentLeaveCommand.command,
       AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,

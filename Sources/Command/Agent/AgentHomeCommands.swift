@@ -111,8 +111,8 @@ enum AgentPairCommand {
       return """
 
 
-        The account's records are sealed, and the code carries the keys. The new device shows
-        these six words if it has the same keys:
+        The code carries the account's keys. The new device shows these six words if it has the
+        same keys:
           \(current.checkWords)
         """
     }

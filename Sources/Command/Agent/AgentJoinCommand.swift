@@ -104,6 +104,8 @@ enum AgentJoinCommand {
       call.discard(credentials)
       throw error
     }
+    // No home has its token any more.
+    if let owner { call.discard(owner.credentials) }
     let vault = openVault(
       secret.flatMap { typed?.code.with(secret: $0) }, credentials.scope, folder,
       HomeAccess(relay: relay, token: credentials.token, trust: trust.trust),
@@ -161,8 +163,7 @@ enum AgentJoinCommand {
         """
     }
     return """
-      The account's records are sealed, and this device has the keys. The device that made the
-      code shows the same six words:
+      This device has the account's keys. The device that made the code shows the same six words:
         \(words)
       If it does not, leave the account (lockstep agent leave), and pair again.
       """

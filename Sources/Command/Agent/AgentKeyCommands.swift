@@ -62,7 +62,7 @@ enum AgentKeyCommand {
     let folder = try existing(arguments)
     let generation = try generation(in: folder)
     guard let keys = try HomeKeys.keys(in: folder) else { throw noKeys(folder) }
-    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+    _ = try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       try KeyRingRecord(HomeAccess(of: session)).store(keys)
     }
     let phrase = KeyPhrase.text(of: generation)
@@ -118,7 +118,7 @@ enum AgentKeyCommand {
             + "with the whole account")
       }
       let keys = try KeyRingRecord(HomeAccess(of: session)).keys(openedBy: generation)
-      _ = try session.send(.seal(keys))
+      _ = try session.send(HomeKeys.request(keys))
       _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       if arguments[AgentCommand.json] {
         let json: JSONValue = [

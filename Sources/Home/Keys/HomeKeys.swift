@@ -14,7 +14,7 @@ import LockstepStorageSQLite
 package enum HomeKeys {
   /// Zones that an account's keys do not seal: the vault has a key of its own, and the record of
   /// the keys is sealed by itself.
-  private static let plainZones: Set<Name> = [VaultApp.zone, KeyRing.zone]
+  package static let plainZones: Set<Name> = [VaultApp.zone, KeyRing.zone]
 
   /// Returns the keys of the home; nil if it seals nothing. Another process may hold the home.
   package static func keys(in folder: HomeFolder) throws(CommandFailure) -> SealingKeys? {
@@ -25,13 +25,19 @@ package enum HomeKeys {
     }
   }
 
-  /// Makes the keys of a new account.
-  package static func make() -> SealingKeys {
+  /// Returns the request that gives a home these keys, and a key of its own if it has none.
+  package static func request(_ keys: SealingKeys, taking zone: Name? = nil) -> HomeRequest {
+    .seal(
+      keys, taking: zone, deviceSecret: Entropy.secrets.bytes(X25519PrivateKey.byteCount))
+  }
+
+  /// Makes new keys for an account.
+  package static func make(_ sealed: ZoneSet = .all(but: plainZones)) -> SealingKeys {
     guard let generation = KeyGeneration(secret: Entropy.secrets.bytes(KeyGeneration.count)),
       let keys = AccountKeys(
         nameSecret: Entropy.secrets.bytes(ZoneKeys.count), generations: [generation])
     else { preconditionFailure("as many bytes were drawn as keys have") }
-    return .account(keys, plainZones: plainZones)
+    return .account(keys, sealed)
   }
 
   /// Returns the keys wrapped under the second half of a code; nil if there are none.

@@ -20,24 +20,46 @@ package struct KeyRingRecord {
   /// The home may be saving the record at the same time.
   private static let attemptsMax = 5
 
-  /// Makes the record contain these keys. Without it, a phrase does not open the account.
-  package func store(_ keys: SealingKeys) throws(CommandFailure) {
-    guard let fields = KeyRing.fields(of: keys) else {
-      throw CommandFailure("this device has the keys of some zones, and not those of the account")
-    }
+  /// Makes the record contain these keys. Without it, a phrase does not open the account. Returns
+  /// them with all zones that the record seals then.
+  @discardableResult
+  package func store(_ keys: SealingKeys) throws(CommandFailure) -> SealingKeys {
     for _ in 0..<Self.attemptsMax {
       let held = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
-      if held?.value == fields { return }
+      let all = try joined(keys, held)
+      guard let fields = KeyRing.fields(of: all) else {
+        throw CommandFailure("this device has the keys of some zones, and not those of the account")
+      }
+      if held?.value == fields { return all }
       let mutation = Mutation(
         name: KeyRing.record, type: KeyRing.type, fields: fields.serialized(),
         modifiedAt: try call.time(), baseTag: held?.tag ?? 0)
       switch try call.save([mutation], zone: KeyRing.zone, token: token).first {
-      case .saved: return
+      case .saved: return all
       case .refused(_, let refusal): throw CommandFailure(refusal.detail)
       case .conflict, nil: continue
       }
     }
     throw CommandFailure("another device has just changed the record of the keys; try again")
+  }
+
+  /// Returns the keys with all zones that the record seals.
+  private func joined(_ keys: SealingKeys, _ held: Record?) throws(CommandFailure) -> SealingKeys {
+    guard let held, let generation = keys.current else { return keys }
+    do throws(KeyRing.Fault) {
+      let known = try KeyRing.keys(in: held.value, openedBy: generation)
+      return keys.sealing(known.sealed ?? .empty)
+    } catch {
+      // It is replaced if a former key of this device made it.
+      if case .otherKey(let id) = error, !keys.hasGeneration(id) { throw Self.isOfOthers }
+      return keys
+    }
+  }
+
+  private static var isOfOthers: CommandFailure {
+    CommandFailure(
+      "the account has keys that this device does not have: another device has made them; run "
+        + "lockstep agent sync, or get them with a code of lockstep agent pair from that device")
   }
 
   /// Returns the account's keys, of which a phrase gave the generation that seals.

@@ -36,13 +36,13 @@ package struct NewKeys {
     guard
       let rotation = KeyRotation(
         of: home.keys, secret: Entropy.secrets.bytes(KeyGeneration.count), by: device,
-        home.deviceKey, for: home.members, without: gone)
+        home.deviceKey, for: home.members, listed: devices.map(\.id), without: gone)
     else {
       throw CommandFailure(
         "this account has had \(Limits.keyGenerations) keys, and can have no more of them")
     }
     try save(rotation, over: home, member)
-    _ = try session.send(.seal(rotation.keys))
+    _ = try session.send(HomeKeys.request(rotation.keys))
     let remaining = devices.filter {
       $0.id != device && !gone.contains($0.id) && $0.scope.zones == nil
     }
@@ -94,11 +94,13 @@ package struct NewKeys {
     let (call, token) = (member.call, member.token)
     let ring = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
     if let current = home.keys.current, let ring {
+      var sealed = home.keys.sealed
       do throws(KeyRing.Fault) {
-        _ = try KeyRing.keys(in: ring.value, openedBy: current)
+        sealed = try KeyRing.keys(in: ring.value, openedBy: current).sealed
       } catch {
         if case .otherKey(let id) = error, !home.keys.hasGeneration(id) { throw isOvertaken }
       }
+      guard sealed?.isSubset(of: home.keys.sealed ?? .empty) == true else { throw isOvertaken }
     }
     let now = try call.time()
     let known = Set(home.recordNames)
@@ -119,7 +121,7 @@ package struct NewKeys {
 
   private static var isOvertaken: CommandFailure {
     CommandFailure(
-      "another device has just made new keys; run lockstep agent sync, then try again")
+      "another device has just changed the account's keys; run lockstep agent sync, then try again")
   }
 
   package var json: JSONValue {

@@ -293,8 +293,10 @@ package struct HomeNode: Node, ~Copyable {
       sendStatus(to: index)
     case .setSyncing(let zone, let isOn):
       agent.handle(.ordered(.setSyncing(newOrder(for: id), zone: zone, isOn)), at: moment)
-    case .seal(let keys):
-      agent.handle(.ordered(.seal(newOrder(for: id), keys, replacesPlain: true)), at: moment)
+    case .seal(let keys, let zone, let secret):
+      let plain = zone.map { PlainRecords.taken(in: $0) } ?? .replaced
+      agent.handle(
+        .ordered(.seal(newOrder(for: id), keys, plain: plain, deviceSecret: secret)), at: moment)
     case .answerRestore(let app):
       agent.handle(.ordered(.answerRestore(newOrder(for: id), app: app)), at: moment)
     case .credentials:

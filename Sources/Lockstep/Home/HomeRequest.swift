@@ -1,4 +1,5 @@
 import LockstepClient
+import LockstepCrypto
 import LockstepJSON
 import LockstepModel
 import LockstepRuntime
@@ -23,8 +24,10 @@ package enum HomeRequest: Equatable {
   case names([DeviceID: String])
   /// Switches the sync of a zone on or off; answered once that is durable.
   case setSyncing(zone: Name, Bool)
-  /// Keys that the home has from now on; answered once that is durable.
-  case seal(SealingKeys)
+  /// Keys that the home has from now on; answered once that is durable. `taking`: zone whose plain
+  /// records at the relay are taken (`PlainRecords.taken`). `deviceSecret`: random bytes for the
+  /// device's own key, if it has none.
+  case seal(SealingKeys, taking: Name? = nil, deviceSecret: [UInt8])
   /// Accepts the records that other devices have made for an app.
   case answerRestore(app: String)
   /// Syncs now. Answered when all is synced, nothing more can be done, or the time is up.
@@ -85,8 +88,12 @@ package enum HomeRequest: Equatable {
       else { return nil }
       self = .setSyncing(zone: zone, isOn)
     case "seal":
-      guard let keys = line["keys"].flatMap({ SealingKeys(stored: $0) }) else { return nil }
-      self = .seal(keys)
+      guard let keys = line["keys"].flatMap({ SealingKeys(stored: $0) }),
+        let secret = line["deviceSecret"]?.string.flatMap({ Base64.decodeURL($0) }),
+        secret.count == X25519PrivateKey.byteCount
+      else { return nil }
+      let zone = line["taking"]?.string.flatMap { Name($0) }
+      self = .seal(keys, taking: zone, deviceSecret: secret)
     case "restore":
       guard let app else { return nil }
       self = .answerRestore(app: app)
@@ -132,7 +139,11 @@ package enum HomeRequest: Equatable {
       ]
     case .setSyncing(let zone, let isOn):
       ["verb": "syncing", "zone": .string(zone.text), "on": .bool(isOn)]
-    case .seal(let keys): ["verb": "seal", "keys": keys.storedValue]
+    case .seal(let keys, let zone, let secret):
+      JSONValue.object([
+        JSONMember("verb", "seal"), JSONMember("keys", keys.storedValue),
+        JSONMember("deviceSecret", .string(Base64.encodeURL(secret))),
+      ]).setting("taking", to: zone.map { .string($0.text) })
     case .answerRestore(let app): ["verb": "restore", "app": .string(app)]
     case .sync(let milliseconds):
       ["verb": "sync", "milliseconds": .number(JSONNumber(milliseconds))]

@@ -109,6 +109,9 @@ struct ReplicaHarness {
     return page(records, from: cursor - 1, to: cursor)
   }
 
+  /// Reads all from the beginning, if the replica asks for that.
+  mutating func readAgain(_ records: [Record]) { page(records, from: nil, to: cursor) }
+
   /// Applies the last page again, as after a lost push.
   mutating func reapply(_ records: [Record]) throws {
     page(records, from: cursor - 1, to: cursor)

@@ -1,0 +1,134 @@
+import Lockstep
+import LockstepApps
+import LockstepCommandLine
+import LockstepHome
+import LockstepJSON
+import LockstepModel
+import LockstepSealing
+import LockstepTerminal
+
+/// `lockstep agent seal`: seals zones of an account that was made without sealing.
+enum AgentSealCommand {
+  static let isNow = CommandOption.flag(
+    "now", "Seal them although other devices do not have the keys yet.")
+
+  static let command = Command(
+    name: "seal",
+    summary: "Seals zones of an account whose records the relay can read until now.",
+    discussion: """
+      The records of the zones are saved again, sealed, and the plain ones are deleted at the \
+      relay. The other devices go on meanwhile. They need the account's keys: give each a code of \
+      lockstep agent pair, with lockstep agent join --code CODE, and then repeat this command. A \
+      device without the keys keeps what it has, and neither reads nor changes more of these \
+      zones until it gets them; --now accepts that.
+
+      A zone that is sealed stays so. Given again for such a zone, the command takes plain records \
+      that another program has saved there since. The relay's backups, and what its owner has \
+      read, still have what was saved before. New accounts are sealed from the beginning: lockstep \
+      agent join --new --sealed.
+      """,
+    options: [isNow.entry] + AgentApp.options,
+    operands: Command.Operands(
+      "ZONE", "A zone, such as Memos.", counts: 1...Limits.scopeZones)
+  ) { arguments throws(CommandFailure) in
+    let zones = try zones(arguments.operands)
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let scope = try session.scope()
+      guard scope == .everything else {
+        throw CommandFailure(
+          "this device was paired for \(RowText.line(scope.summary)): seal zones on a device with "
+            + "the whole account")
+      }
+      let sealing = try ZoneSealing(session, Progress())
+      try refuseUnknown(zones, sealing)
+      let keys = try sealing.keys()
+      let lacking = try sealing.devicesWithoutKeys(zones)
+      guard lacking.isEmpty || arguments[isNow] else {
+        throw withoutKeys(lacking, zones, keys, session.folder)
+      }
+      let outcomes = try sealing.seal(zones, keys)
+      try printed(outcomes, lacking, keys, arguments)
+      return outcomes.allSatisfy { $0.remaining == 0 } ? .success : .failure
+    }
+  }
+
+  private static func zones(_ operands: [String]) throws(CommandFailure) -> [Name] {
+    var zones: Set<Name> = []
+    for text in operands {
+      guard let zone = Name(text) else {
+        throw CommandFailure("\(RowText.line(text)) is not a zone's name", exitCode: .usage)
+      }
+      guard !HomeKeys.plainZones.contains(zone) else {
+        throw CommandFailure(
+          zone == VaultApp.zone
+            ? "the vault has a seal of its own: lockstep agent vault status"
+            : "zone \(zone.text) is where devices give each other keys: its records are sealed")
+      }
+      zones.insert(zone)
+    }
+    return zones.sorted()
+  }
+
+  /// A zone that no app uses and that has no records is misspelt.
+  private static func refuseUnknown(
+    _ zones: [Name], _ sealing: ZoneSealing
+  ) throws(CommandFailure) {
+    let known = AppCatalog.all.map(\.zone)
+    for zone in zones where !known.contains(zone) {
+      guard try sealing.hasRecords(zone) else {
+        let names = known.filter { !HomeKeys.plainZones.contains($0) }.map(\.text).sorted()
+        throw CommandFailure(
+          "the account has no records in a zone \(RowText.line(zone.text)); the apps' zones are "
+            + names.joined(separator: ", "))
+      }
+    }
+  }
+
+  private static func withoutKeys(
+    _ devices: [Device], _ zones: [Name], _ keys: SealingKeys, _ folder: HomeFolder
+  ) -> CommandFailure {
+    let list = devices.map { "  " + RowText.line($0.description.deviceName) }
+    let names = zones.map(\.text).joined(separator: " ")
+    let words = keys.current?.checkWords ?? ""
+    return CommandFailure(
+      """
+      nothing is sealed yet: these devices do not have the account's keys
+      \(list.joined(separator: "\n"))
+      For each, make a code here (lockstep agent pair --home \(folder.path)), and enter it there
+      (lockstep agent join --code - --home DIR; in a browser, under Devices). Each then shows
+        \(words)
+      Remove those that are not used any more (lockstep agent revoke). Then repeat
+        lockstep agent seal \(names) --home \(folder.path)
+      """)
+  }
+
+  private static func printed(
+    _ outcomes: [ZoneSealing.Outcome], _ lacking: [Device], _ keys: SealingKeys,
+    _ arguments: Arguments
+  ) throws(CommandFailure) {
+    if arguments[AgentCommand.json] {
+      let zones = outcomes.map { outcome -> JSONValue in
+        [
+          "zone": .string(outcome.zone.text),
+          "sealed": .number(JSONNumber(Int64(outcome.sealed))),
+          "remaining": .number(JSONNumber(Int64(outcome.remaining))),
+        ]
+      }
+      let json: JSONValue = [
+        "zones": .array(zones), "words": .string(keys.current?.checkWords ?? ""),
+        "withoutKeys": .array(lacking.map { .string($0.id.text) }),
+      ]
+      _ = try TerminalOutput.printed(json.text)
+      return
+    }
+    for outcome in outcomes {
+      let zone = outcome.zone.text
+      let records = outcome.sealed == 1 ? "1 record" : "\(outcome.sealed) records"
+      _ = try TerminalOutput.printed("zone \(zone) is sealed: \(records) saved again")
+      guard outcome.remaining > 0 else { continue }
+      TerminalOutput.writeToStandardError(
+        "lockstep agent seal: \(outcome.remaining) of zone \(zone) are not sealed yet: the relay "
+          + "does not answer, or refuses them (lockstep agent status); repeat the command\n")
+    }
+  }
+}
