@@ -283,6 +283,9 @@ package enum Limits {
   /// Records of sealed zones that are listed as unreadable; of further ones only their presence is
   /// known.
   package static let unreadableRecords = 1_000
+  /// Records that a device saves again at once, sealed with newer keys, and the pause before that.
+  package static let resealRecords = 8
+  package static let resealMilliseconds: Int64 = 1_000
   /// Zones whose derived keys a device keeps in memory.
   package static let zoneSealsKept = 1_000
   /// Names at the relay, of records of sealed zones, that a device keeps in memory.

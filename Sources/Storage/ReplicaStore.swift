@@ -29,6 +29,8 @@ package protocol ReplicaStore: AnyObject {
   /// `bytes` of fields (but at least one record).
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record]
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool
+  /// Returns records after this key, tombstones included, by zone and name; nil: from the first.
+  func records(after key: RecordKey?, limit: Int) throws(StorageError) -> [Record]
   /// Returns the fingerprints of versions that the held record has replaced, oldest first: the
   /// newest `Limits.ancestors` of those that `putRecord` named.
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint]

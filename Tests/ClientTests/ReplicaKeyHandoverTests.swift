@@ -112,6 +112,38 @@ struct ReplicaKeyHandoverTests {
     #expect(phone.outbox.unreadableCount == 0)
   }
 
+  /// With a stop in between; the other device takes them for what they are, and nobody sends twice.
+  @Test mutating func whatWasWrittenBeforeIsSealedAgain() throws {
+    var (desk, phone, lost) = try devices()
+    for number in 1...20 {
+      desk.pass(milliseconds: 1)
+      desk.edit(.note("n\(number)", "text \(number)"))
+    }
+    try relay.saveAll(from: &desk)
+    try read(on: &phone)
+    let versions = try (1...20).map { try phone.store.version(.desk("n\($0)")) }
+    try rotate(desk, secret: 2, without: [lost.device])
+    desk.perform(
+      .seal(OrderID(rawValue: 1), .account(accountKeys([1, 2]), .all(but: [KeyRing.zone]))))
+    desk.readAgain(relay.live)
+    var turns = 0
+    while desk.outbox.isResealing, turns < 20 {
+      desk.perform(.reseal)
+      #expect(desk.outbox.unsent <= Limits.resealRecords)
+      try relay.saveAll(from: &desk)
+      turns += 1
+      if turns == 2 { desk.reopen() }
+    }
+    #expect(turns == 3 || turns == 4)
+    let sealed = relay.live.filter { $0.zone == TestApp.zone }
+    #expect(sealed.count == 21 && sealed.allSatisfy { $0.value?["key"]?.string == id(2) })
+    try read(on: &phone)
+    if try phone.store.cursor() == nil { phone.readAgain(relay.live) }
+    #expect(phone.outbox.unreadableCount == 0 && phone.freezeBatch() == nil)
+    #expect(try (1...20).map { try phone.store.version(.desk("n\($0)")) } == versions)
+    #expect(phone.conflicts == 0 && desk.conflicts == 0)
+  }
+
   /// The relay shows each of two devices only its own rotation, and then both.
   @Test mutating func twoRotationsAtOnceMakeAKeyThatFollowsFromBoth() throws {
     let (desk, phone, _) = try devices()

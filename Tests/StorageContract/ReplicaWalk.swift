@@ -36,6 +36,7 @@ package struct ReplicaWalk {
     var outbox: [OutboxEntry]
     var notes: [String?]
     var unnamed: [[UnnamedRecord]]
+    var following: [[Record]]
     var lost: [[Record]]
     var isLost: [Bool]
     var ancestors: [[VersionFingerprint]]
@@ -66,6 +67,7 @@ package struct ReplicaWalk {
       single: try places.map { try store.record($0) }, outbox: try store.outbox(),
       notes: try ["a", "b"].map { try store.value($0) },
       unnamed: try snapshots.map { try store.unnamed(bySnapshot: $0) },
+      following: try [nil, places[1], places[8]].map { try store.records(after: $0, limit: 3) },
       lost: try [1, 9].map { try store.lostRecords(limit: $0, bytes: 20) },
       isLost: try places.map { try store.isLost($0) },
       ancestors: try places.map { try store.ancestors($0) },

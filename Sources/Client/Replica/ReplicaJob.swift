@@ -34,7 +34,8 @@ package struct ReplicaJob: Sendable {
     case .apply(let arrivals): arrivals.reduce(0) { $0 + $1.recordCount } <= Self.shortRecords
     case .load, .join, .perform, .show, .nameDevices, .setSyncing, .seal, .answerRestore,
       .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .refuseBatch, .setAside,
-      .retryRefused, .forgetCursor, .bringBack, .chunks, .makeDeviceKey:
+      .retryRefused, .forgetCursor, .bringBack, .chunks, .makeDeviceKey,
+      .reseal:
       false
     }
   }
@@ -95,6 +96,8 @@ enum ReplicaTask: Sendable {
   /// Gives this home a key of its own and makes it known, if it has the account's keys. The secret
   /// is used if it has none yet.
   case makeDeviceKey([UInt8])
+  /// Saves a few records again with the newest keys (`OutboxSummary.isResealing`).
+  case reseal
 }
 
 extension ReplicaTask {
@@ -104,7 +107,7 @@ extension ReplicaTask {
     case .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack: true
     case .load, .edit, .transact, .join, .decide, .perform, .show, .nameDevices, .setSyncing, .seal,
       .answerRestore, .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .freezeBatch,
-      .chunks, .makeDeviceKey:
+      .chunks, .makeDeviceKey, .reseal:
       false
     }
   }
@@ -255,6 +258,8 @@ struct OutboxSummary: Hashable, Sendable {
   var askingCount = 0
   /// True if more of what the relay has lost waits, and there is room for it.
   var mayBringBack = false
+  /// True if records are still to be saved again with newer keys.
+  var isResealing = false
 
   /// Number of waiting and sent entries, without zones that are switched off.
   var unsentWhileOn: Int {

@@ -235,6 +235,12 @@ extension ReplicaState {
     try rebase(entry(bringingBack: held, version), onTag: 0)
   }
 
+  /// Puts a held record, which the relay has, into the outbox.
+  mutating func saveAgain(_ held: Record) throws(StorageError) {
+    let change = entry(bringingBack: held, try transaction.version(held.key))
+    try rebase(change, onTag: held.tag)
+  }
+
   /// Returns a change that saves the held version again: the same one, so that no device takes it
   /// for another.
   mutating func entry(

@@ -64,6 +64,7 @@ extension ReplicaState {
   static let sealUnreadableKey = "seal.unreadable"
   static let sealWriterKey = "seal.writer"
   static let sealLockedKey = "seal.locked"
+  private static let resealingKey = "seal.resealing"
 
   /// See `ReplicaTask.seal`. Returns the device's new position if it reads again from the
   /// beginning.
@@ -107,6 +108,7 @@ extension ReplicaState {
       try removeReadRecords(of: zone)
     }
     if held == nil, adopted.sealed != ZoneSet.empty { try removeUnnamedChunks() }
+    if let former = held?.current, former != adopted.current { setResealing(Resealing()) }
     sealing.adopt(adopted)
     sealing.retryConflicts()
     transaction.setValue(Self.sealKeysKey, adopted.storedValue.text)
@@ -192,6 +194,28 @@ extension ReplicaState {
     }
   }
 
+  /// Puts a few records into the outbox, which are then saved with the newest keys. Their versions
+  /// stay what they are.
+  mutating func reseal() throws(StorageError) {
+    guard var resealing = sealing.resealing, position.cursor != nil, hasRoomToBringBack else {
+      return
+    }
+    let records = try transaction.store.records(after: resealing.done, limit: Limits.resealRecords)
+    for record in records {
+      resealing.done = record.key
+      guard sealing.isSealed(record.key.zone), scope.includesWrites(to: record.key.zone),
+        !isOff(record.key.zone), record.tag > 0, !transaction.outbox.holds(record.key)
+      else { continue }
+      try saveAgain(record)
+    }
+    setResealing(records.count < Limits.resealRecords ? nil : resealing)
+  }
+
+  private mutating func setResealing(_ resealing: Resealing?) {
+    sealing.resealing = resealing
+    transaction.setValue(Self.resealingKey, resealing?.storedText)
+  }
+
   /// Returns nil if the home seals no zone.
   fileprivate static func keys(in store: any ReplicaStore) throws(StorageError) -> SealingKeys? {
     guard let text = try store.value(sealKeysKey) else { return nil }
@@ -210,6 +234,9 @@ extension ReplicaState {
     if let text = try transaction.store.value(Self.sealUnreadableKey) {
       let (faults, hasMore) = Self.unreadable(stored: text)
       sealing.setUnreadable(faults, hasMore: hasMore)
+    }
+    sealing.resealing = try transaction.store.value(Self.resealingKey).map {
+      Resealing(stored: $0)
     }
     try loadDeviceKey()
     guard let keys = try Self.keys(in: transaction.store) else { return }

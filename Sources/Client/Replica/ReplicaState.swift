@@ -169,6 +169,9 @@ struct ReplicaState {
       try forgetCursor(restoredThrough: through, lostThrough: lostThrough, in: generation)
       return .applied(Applied(position: position))
     case .makeDeviceKey(let secret): return try makeDeviceKey(secret, job.clock)
+    case .reseal:
+      try reseal()
+      return .done
     case .bringBack:
       try bringBack()
       endRestore()
@@ -339,6 +342,7 @@ struct ReplicaState {
     outbox.heldBack = heldBack
     outbox.setAsideCount = chunkDependencies.setAsideCount(in: transaction.outbox)
     outbox.mayBringBack = mayBringBack
+    outbox.isResealing = sealing.resealing != nil
     outbox.off = zonesOff.map(\.zone)
     outbox.outOfScope = outbox.waiting.map(\.zone).filter { !scope.includesWrites(to: $0) }
     outbox.unreadableCount = sealing.unreadableCount

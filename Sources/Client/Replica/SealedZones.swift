@@ -38,6 +38,8 @@ struct SealedZones {
   var awaited = ZoneSet.empty
   /// Zone of which plain records are taken (`PlainRecords.taken`).
   var takenZone: Name?
+  /// Set while this device saves records again that former keys have sealed.
+  var resealing: Resealing?
   /// This device's own key, for new keys of the account; nil until it has one.
   var deviceKey: X25519PrivateKey?
   var members = KeyMembers()
@@ -148,6 +150,29 @@ struct ZoneLock: Hashable {
     let value = JSONValue(ifJSON: Array(text.utf8))
     zones = Set((value?["zones"]?.array ?? []).compactMap { $0.string.flatMap { Name($0) } })
     account = ZoneSet(in: value) ?? .empty
+  }
+}
+
+/// How far a device has come that has made new keys, and saves all records again with them.
+struct Resealing: Hashable {
+  /// Records up to this one are done; nil: none is.
+  var done: RecordKey?
+
+  init(done: RecordKey? = nil) { self.done = done }
+
+  var storedText: String {
+    guard let done else { return "{}" }
+    let value: JSONValue = ["zone": .string(done.zone.text), "name": .string(done.name.text)]
+    return value.text
+  }
+
+  /// A text in another form begins again.
+  init(stored text: String) {
+    let value = JSONValue(ifJSON: Array(text.utf8))
+    guard let zone = value?["zone"]?.string.flatMap({ Name($0) }),
+      let name = value?["name"]?.string.flatMap({ Name($0) })
+    else { return }
+    done = RecordKey(zone: zone, name: name)
   }
 }
 

@@ -214,6 +214,9 @@ package struct Agent: Node {
         submit(
           .makeDueEdits(isConnected: engine.transport != nil), .dueEdits,
           offer: engine.beginOffer(), at: moment)
+      case .reseal:
+        guard engine.isSettled, !isStopping else { continue }
+        submit(.reseal, .note, offer: engine.beginOffer(), at: moment)
       case .plan:
         engine.unblockZones()
         engine.retrySetAside()
@@ -244,6 +247,7 @@ package struct Agent: Node {
     advanceRest(at: moment)
     forwardNetworkActions()
     scheduleDueEdit(at: moment)
+    scheduleResealing(at: moment)
     completeSyncOrders(at: moment)
     reportStatus(at: moment)
     finishStopping()
@@ -269,6 +273,13 @@ package struct Agent: Node {
     let instant = clock.instant(of: time, at: moment)
     let earliest = dueEditsWaitDeadline(at: moment) ?? instant
     deadlines.set(.due, max(instant, earliest, dueEditsDeferredUntil ?? instant))
+  }
+
+  private mutating func scheduleResealing(at moment: Moment) {
+    guard engine.outbox.isResealing, engine.isSettled, !isStopping, deadlines[.reseal] == nil else {
+      return
+    }
+    deadlines.set(.reseal, moment.instant.advanced(milliseconds: Limits.resealMilliseconds))
   }
 
   /// Returns the time until which no due edits are made, because changes of other devices are
@@ -333,6 +344,8 @@ struct AgentDeadlines {
     case backlog
     /// Makes a due edit.
     case due
+    /// Saves some more records again with newer keys.
+    case reseal
     /// Retries zones that the plan did not include.
     case plan
     /// Asks the relay again about chunks of files.

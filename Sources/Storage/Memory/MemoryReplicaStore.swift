@@ -87,6 +87,11 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.marks[key] == MemoryReplicaStore.lost
   }
 
+  package func records(after key: RecordKey?, limit: Int) throws(StorageError) -> [Record] {
+    let following = state.order.lazy.filter { place in key.map { $0 < place } ?? true }
+    return following.prefix(limit).compactMap { place in self.state.records[place] }
+  }
+
   package func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     state.ancestors[key] ?? []
   }

@@ -12,6 +12,7 @@ final class HeldRecordTable {
   private let select: SQLiteStatement
   private let selectOfType: SQLiteStatement
   private let selectAll: SQLiteStatement
+  private let selectAfter: SQLiteStatement
   private let selectUnnamed: SQLiteStatement
   private let selectLost: SQLiteStatement
   private let selectIsLost: SQLiteStatement
@@ -38,6 +39,10 @@ final class HeldRecordTable {
       WHERE zone = ? AND type = coalesce(?, type) AND fields IS NOT NULL
       """)
     selectAll = try connection.prepare("SELECT \(columns) FROM records ORDER BY zone, name")
+    selectAfter = try connection.prepare(
+      """
+      SELECT \(columns) FROM records WHERE (zone, name) > (?, ?) ORDER BY zone, name LIMIT ?
+      """)
     // Table order is the fastest to read. There are few such records, and they are sorted here.
     selectUnnamed = try connection.prepare(
       """
@@ -91,6 +96,12 @@ final class HeldRecordTable {
 
   func all() throws(StorageError) -> [Record] {
     try selectAll.all { (row) throws(StorageError) in try row.heldRecord() }
+  }
+
+  func records(after key: RecordKey?, limit: Int) throws(StorageError) -> [Record] {
+    // No name is empty.
+    try selectAfter.bind(key?.zone.text ?? "").bind(key?.name.text ?? "").bind(Int64(limit))
+      .all { (row) throws(StorageError) in try row.heldRecord() }
   }
 
   func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {

@@ -108,6 +108,10 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try recordTable.lost(limit: limit, bytes: bytes)
   }
 
+  package func records(after key: RecordKey?, limit: Int) throws(StorageError) -> [Record] {
+    try recordTable.records(after: key, limit: limit)
+  }
+
   package func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try recordTable.isLost(key) }
 
   package func greatestTag() throws(StorageError) -> ChangeTag { try recordTable.greatestTag() }

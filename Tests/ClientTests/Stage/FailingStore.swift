@@ -21,6 +21,9 @@ final class FailingStore: ReplicaStore {
   func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
     try store.unnamed(bySnapshot: number)
   }
+  func records(after key: RecordKey?, limit: Int) throws(StorageError) -> [Record] {
+    try store.records(after: key, limit: limit)
+  }
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
     try store.lostRecords(limit: limit, bytes: bytes)
   }
@@ -78,6 +81,9 @@ final class CountingStore: ReplicaStore {
   func value(_ key: String) throws(StorageError) -> String? { try store.value(key) }
   func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
     try store.unnamed(bySnapshot: number)
+  }
+  func records(after key: RecordKey?, limit: Int) throws(StorageError) -> [Record] {
+    counted(try store.records(after: key, limit: limit))
   }
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
     counted(try store.lostRecords(limit: limit, bytes: bytes))
