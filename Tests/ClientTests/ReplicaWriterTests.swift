@@ -26,6 +26,24 @@ struct ReplicaWriterTests {
     try expectBoth("forgotten", "third", on: &phone)
   }
 
+  /// The relay was set back with the desk, and the phone holds what both have forgotten.
+  @Test(arguments: UInt64(1)...12)
+  mutating func nothingIsLostThatAnotherHomeHolds(seed: UInt64) throws {
+    var (desk, phone) = try pair(seed: seed)
+    try write("first", on: &desk)
+    try read(on: &phone)
+    let backup = (desk: desk.store.copy(), relay: relay)
+    desk.pass(milliseconds: 10)
+    try write("forgotten", on: &desk)
+    try read(on: &phone)
+    relay = backup.relay
+    relay.beginRun()
+    desk.setBack(to: backup.desk, incarnation: "another")
+    desk.pass(milliseconds: 20)
+    try write("third", on: &desk)
+    try expectBoth("forgotten", "third", on: &phone)
+  }
+
   /// The number of the change that was refused may be greater than that of the forgotten version.
   @Test(arguments: UInt64(1)...12)
   mutating func nothingIsLostToAnEditThatWasMadeMeanwhile(seed: UInt64) throws {

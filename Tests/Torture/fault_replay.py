@@ -57,7 +57,7 @@ class ReplaySetup:
                 lambda: (self.relay.address, self.relay.port), self.run_log, self.gate, 0.005,
                 random.Random(self.rng.random())))
         self.token = token
-        done = self.home.run("join", "--relay", self.relay.url, "--new")
+        done = self.home.run("join", "--relay", self.relay.url, "--new", "--plain")
         if done.code != 0:
             raise RunError(f"the home of a replay cannot join: {done.error.strip()}")
         if self.system.options.sabotage:

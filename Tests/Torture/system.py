@@ -92,7 +92,7 @@ class System:
                 require_success(home.run(*words, "--code", "-", input=code + "\n"))
                 require_success(home.run("habits", "restore", "yes"))
             else:
-                require_success(home.run(*words, "--new"))
+                require_success(home.run(*words, "--new", "--plain"))
                 added = home.run("habits", "add", "Water", "--count", "--target", "8", "--json")
                 state.water = require_success(added).json["name"]
                 added = home.run("habits", "add", "Run", "--json")

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 
 /// The local changes that the relay has not acknowledged, as in the store, kept in memory on the
@@ -58,7 +59,12 @@ struct Outbox {
   var summary: OutboxSummary {
     var summary = OutboxSummary()
     summary.unsent = waiting.reduce(frozen.count) { $0 + $1.count }
-    summary.frozen = frozenBatch?.id
+    let batch = frozenBatch
+    summary.frozen = batch?.id
+    let isOfKeys = batch?.entries.first?.key.zone == KeyRing.zone
+    summary.keyRecords =
+      (isOfKeys ? frozen.count : 0)
+      + (waiting.first { $0.zone == KeyRing.zone }?.count ?? 0)
     summary.waiting = waiting
     summary.parkedCount = parked.count
     for number in parked.prefix(Limits.statusRecords) {

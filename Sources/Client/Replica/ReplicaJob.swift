@@ -67,7 +67,7 @@ enum ReplicaTask: Sendable {
   case setSyncing(OrderID, zone: Name, Bool)
   /// See `AgentOrder.seal`.
   case seal(OrderID, SealingKeys, plain: PlainRecords = .refused, deviceSecret: [UInt8]? = nil)
-  case answerRestore(OrderID, app: String)
+  case answerRestore(OrderID, app: String, wipes: Bool = false)
   /// Makes the edits that are due. When connected, edits of other devices are left to them for a
   /// grace period.
   case makeDueEdits(isConnected: Bool)
@@ -238,6 +238,8 @@ struct OutboxSummary: Hashable, Sendable {
   var frozen: BatchID?
   /// Number of waiting entries of each zone that has any, by name.
   var waiting: [ZoneCount] = []
+  /// Waiting and sent entries that no person has made: records of the account's keys.
+  var keyRecords = 0
   /// Zones that are switched off: their waiting entries are not sent.
   var off: [Name] = []
   /// Zones with waiting entries that the device's scope does not let it change.

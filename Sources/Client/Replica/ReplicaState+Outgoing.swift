@@ -626,12 +626,20 @@ extension ReplicaState {
   }
 
   /// Returns true if there was a question.
-  mutating func answerRestore(of name: String) throws(StorageError) -> Result<Bool, EditFailure> {
+  mutating func answerRestore(
+    of name: String, wipes: Bool, _ clock: ClockReading
+  ) throws(StorageError) -> Result<Bool, EditFailure> {
     guard let app = apps.first(where: { $0.name == name }) else {
       return .failure(.refused(EditRefusal("this home has no app \(name)")))
     }
     let isAsked = try question(of: app) != nil
     if restoreConsents[app.zone] == .asked { setRestoreConsent(app.zone, .answered) }
+    if wipes, sealing.isSealed(app.zone) {
+      for record in try transaction.records(zone: app.zone, type: nil) {
+        _ = try writeChange(
+          record.key, type: record.type, fields: nil, stamp: stamp(after: record, clock), clock)
+      }
+    }
     return .success(isAsked)
   }
 

@@ -161,10 +161,15 @@ extension ReplicaState {
       if let base = entry.base, !base.isDeleted { record = merging.completed(record, over: base) }
       resolution =
         keepsBase(entry, lineage) ? Merging.kept(record.fields) : merging.resolve(entry, record)
+    } else if lineage.isRepeated {
+      // Two versions of which neither includes the other: both stay if the rule keeps copies.
+      var change = entry
+      change.base = nil
+      resolution = merging.resolve(change, record)
     } else if let base = entry.base, !(base.isDeleted && base.tag == 0) {
       // The author of the relay's version did not know the base.
       resolution = merging.resolve(entry, madeOn: base, record)
-      if !lineage.isRepeated { entry.base = .nothing(at: entry.key, type: entry.type) }
+      entry.base = .nothing(at: entry.key, type: entry.type)
     } else {
       entry.base = nil
       resolution = merging.resolve(entry, record)

@@ -143,8 +143,8 @@ struct ReplicaState {
       let (result, movedTo) = try adoptSeals(keys, plain: plain)
       if let secret, case .success = result { _ = try makeDeviceKey(secret, job.clock) }
       return .switched(order, result, movedTo: movedTo)
-    case .answerRestore(let order, let app):
-      return .switched(order, try answerRestore(of: app), movedTo: nil)
+    case .answerRestore(let order, let app, let wipes):
+      return .switched(order, try answerRestore(of: app, wipes: wipes, job.clock), movedTo: nil)
     case .makeDueEdits(let isConnected):
       try makeDueEdits(isConnected: isConnected, job.clock)
       return .done

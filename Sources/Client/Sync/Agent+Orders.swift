@@ -60,9 +60,9 @@ extension Agent {
       guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
       submit(
         .seal(id, keys, plain: plain, deviceSecret: secret), .switching(id), at: moment)
-    case .answerRestore(let id, let app):
+    case .answerRestore(let id, let app, let wipes):
       guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
-      submit(.answerRestore(id, app: app), .switching(id), at: moment)
+      submit(.answerRestore(id, app: app, wipes: wipes), .switching(id), at: moment)
     case .readRecord(let id, let key): submit(.readRecord(id, key), .read(id), at: moment)
     case .readState(let id, let key): submit(.readState(id, key), .readingState(id), at: moment)
     case .readRecords(let id, let zone, let type):

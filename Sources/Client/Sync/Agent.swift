@@ -401,7 +401,7 @@ extension Agent {
     status.state = state
     status.lastSync = lastSync
     status.transport = engine.transport
-    status.waiting = engine.outbox.unsentWhileOn
+    status.waiting = max(0, engine.outbox.unsentWhileOn - engine.outbox.keyRecords)
     status.switchedOff = engine.outbox.off.map { zone in
       AgentStatus.SwitchedOff(
         zone: zone, waiting: engine.outbox.waiting.first { $0.zone == zone }?.count ?? 0)

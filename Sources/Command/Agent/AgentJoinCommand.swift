@@ -19,7 +19,9 @@ enum AgentJoinCommand {
   static let isNew = CommandOption.flag(
     "new", "Create a new account (on a relay that runs with --open).")
   static let isSealed = CommandOption.flag(
-    "sealed", "With --new: seal the account's records, so that the relay cannot read them.")
+    "sealed", "With --new: seal the account's records. This is the default.")
+  static let isPlain = CommandOption.flag(
+    "plain", "Do not seal the records of a new account, so that the relay can read them.")
   static let code = CommandOption.optional(
     "code", ValueKind.text("CODE"),
     "Join the account that issued this pairing code, or the link printed with it; - reads it "
@@ -36,9 +38,11 @@ enum AgentJoinCommand {
       keys and the vault, and is not sent. Other users of this machine can see a code on the \
       command line while the command runs; --code - reads it from standard input.
 
-      With --new --sealed, this device makes keys that its account's devices share, and the relay \
-      stores only sealed records, and only sealed chunks of their files. Write the keys down with \
-      lockstep agent key phrase; if all devices are lost, nothing else brings the records back.
+      The first device of an account makes keys that its devices share, and the relay stores only \
+      sealed records, and only sealed chunks of their files. Write the keys down with lockstep \
+      agent key phrase; if all devices are lost, nothing else brings the records back. \
+      With --plain, the relay can read the records: for programs that read and write them there \
+      without the keys. lockstep agent seal seals zones of such an account later.
 
       The certificate of a relay at an https:// address is always verified. The file of --ca is \
       copied into the home and used by later commands. LOCKSTEP_CA in the environment has the \
@@ -46,7 +50,7 @@ enum AgentJoinCommand {
       """,
     options: [
       relay.entry, HomeTrust.option.entry, AgentCommand.home.entry, isNew.entry, isSealed.entry,
-      code.entry, name.entry, AgentCommand.json.entry,
+      isPlain.entry, code.entry, name.entry, AgentCommand.json.entry,
     ]
   ) { arguments throws(CommandFailure) in
     guard arguments[isNew] != (arguments[code] != nil) else {
@@ -56,6 +60,9 @@ enum AgentJoinCommand {
       throw CommandFailure(
         "--sealed makes the keys of a new account; a code carries those of its account",
         exitCode: .usage)
+    }
+    guard !(arguments[isSealed] && arguments[isPlain]) else {
+      throw CommandFailure("give --sealed or --plain, and not both", exitCode: .usage)
     }
     let typed = arguments[isNew] ? nil : try TypedCode.read(arguments[code])
     let relay = try relay(arguments, typed)
@@ -91,14 +98,23 @@ enum AgentJoinCommand {
     // that the previous device had sent.
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)
-    let (keys, secret): (SealingKeys?, VaultSecret?)
+    var keys: SealingKeys?
+    var secret: VaultSecret?
+    var makesKeys = arguments[isNew] && !arguments[isPlain]
     let isLocked: Bool
+    let member = HomeAccess(relay: relay, token: credentials.token, trust: trust.trust)
     do throws(CommandFailure) {
-      (keys, secret) =
-        arguments[isSealed] ? (HomeKeys.make(), nil) : try PairingKeys.open(joined, typed?.code)
+      if !arguments[isNew] {
+        (keys, secret) = try PairingKeys.open(joined, typed?.code, VaultRecords(member))
+        let mayMakeKeys = keys == nil && secret == nil && owner == nil && !arguments[isPlain]
+        if mayMakeKeys, credentials.scope == .everything {
+          makesKeys = try HomeKeys.isUnused(member)
+        }
+      }
+      if makesKeys { keys = HomeKeys.make() }
       try CommandFailure.wrap { () throws(HomeFault) in try trust.store(in: folder) }
-      let member = HomeAccess(relay: relay, token: credentials.token, trust: trust.trust)
       isLocked = try HomeKeys.join(identity, keys, folder, store, member)
+      if makesKeys, let keys { try KeyRingRecord(member).store(keys) }
     } catch {
       // No home has its token.
       call.discard(credentials)
@@ -107,18 +123,18 @@ enum AgentJoinCommand {
     // No home has its token any more.
     if let owner { call.discard(owner.credentials) }
     let vault = openVault(
-      secret.flatMap { typed?.code.with(secret: $0) }, credentials.scope, folder,
-      HomeAccess(relay: relay, token: credentials.token, trust: trust.trust),
+      secret.flatMap { typed?.code.with(secret: $0) }, credentials.scope, folder, member,
       isRequired: joined.wrapped == nil)
     try printJoined(
-      identity, keys, opensVault: vault == .success(true), isLocked: isLocked, arguments)
+      identity, keys, opensVault: vault == .success(true), isLocked: isLocked,
+      isNew: makesKeys, arguments)
     if case .failure(let failure) = vault { throw failure }
     return .success
   }
 
   private static func printJoined(
     _ identity: HomeIdentity, _ keys: SealingKeys?, opensVault: Bool, isLocked: Bool,
-    _ arguments: Arguments
+    isNew: Bool, _ arguments: Arguments
   ) throws(CommandFailure) {
     let (credentials, scope) = (identity.credentials, identity.credentials.scope)
     if arguments[AgentCommand.json] {
@@ -137,7 +153,7 @@ enum AgentJoinCommand {
       "\(identity.deviceName) is a device of account \(credentials.account.text) on "
       + identity.relay + (opensVault ? ", and has the key of its vault" : "")
     if scope != .everything { text += "\nIt may \(RowText.line(scope.abilities))." }
-    if let keys { text += "\n\n" + sealedNote(keys, isNew: arguments[isNew]) }
+    if let keys { text += "\n\n" + sealedNote(keys, isNew: isNew) }
     if isLocked { text += "\n\n" + lockedNote }
     _ = try TerminalOutput.printed(text)
   }

@@ -13,8 +13,8 @@ enum AgentKeyCommand {
     name: "key",
     summary: "Shows, writes down and brings back the keys that seal the account's records.",
     discussion: """
-      An account of lockstep agent join --new --sealed has keys that its devices share and the \
-      relay never learns. Other devices get them with the code of lockstep agent pair.
+      An account has keys that its devices share and the relay never learns, unless it was made \
+      with --plain. Other devices get them with the code of lockstep agent pair.
       """,
     subcommands: [words, phrase, restore, rotate])
 

@@ -24,8 +24,8 @@ enum AgentSealCommand {
 
       A zone that is sealed stays so. Given again for such a zone, the command takes plain records \
       that another program has saved there since. The relay's backups, and what its owner has \
-      read, still have what was saved before. New accounts are sealed from the beginning: lockstep \
-      agent join --new --sealed.
+      read, still have what was saved before. New accounts are sealed from the beginning, but those \
+      of lockstep agent join --new --plain.
       """,
     options: [isNow.entry] + AgentApp.options,
     operands: Command.Operands(

@@ -13,17 +13,20 @@ enum PairingKeys {
   /// Returns the keys, or nil if the code carries none, and the second half that was typed. Asks at
   /// a terminal for a second half that is missing or wrong: the relay has used up the code, and
   /// gives its keys once.
+  ///
+  /// A second half that opens nothing is refused: a relay could keep back what it opens, so that
+  /// the device would send what it must seal.
   static func open(
-    _ joined: JoinAnswer, _ code: VaultCode?
+    _ joined: JoinAnswer, _ code: VaultCode?, _ records: VaultRecords
   ) throws(CommandFailure) -> (SealingKeys?, VaultSecret?) {
-    guard let wrapped = joined.wrapped else { return (nil, code?.secret) }
-    var secret = code?.secret
+    guard let code, joined.wrapped != nil || code.secret != nil else { return (nil, nil) }
+    var secret = code.secret
     var problem = "the account's records are sealed, and that code is its first half alone"
     for _ in 0..<attemptsMax {
       if secret == nil { secret = try ask(problem) }
       guard let typed = secret else { break }
       do throws(WrappedKeys.Fault) {
-        return (try HomeKeys.unwrapped(wrapped, of: joined.credentials.account, typed), typed)
+        return (try keys(joined, code.with(secret: typed), typed, records), typed)
       } catch {
         guard error == .wrongSecret else { throw failure(HomeKeys.reason(error)) }
         problem = HomeKeys.reason(error)
@@ -31,6 +34,17 @@ enum PairingKeys {
       }
     }
     throw failure(problem)
+  }
+
+  /// Returns nil if the second half opens the vault's key alone.
+  private static func keys(
+    _ joined: JoinAnswer, _ code: VaultCode, _ secret: VaultSecret, _ records: VaultRecords
+  ) throws(WrappedKeys.Fault) -> SealingKeys? {
+    if let wrapped = joined.wrapped {
+      return try HomeKeys.unwrapped(wrapped, of: joined.credentials.account, secret)
+    }
+    guard VaultKeys.opens(code, records) else { throw .wrongSecret }
+    return nil
   }
 
   /// Returns nil if nobody can be asked, or the answer has not twelve letters.

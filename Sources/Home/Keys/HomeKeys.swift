@@ -8,6 +8,7 @@ import LockstepModel
 import LockstepSealing
 import LockstepStorage
 import LockstepStorageSQLite
+import LockstepWire
 
 /// Keys with which a home seals its account's zones: how they are made, given to another device and
 /// taken from one. They never leave a device unencrypted, unless a person writes them down.
@@ -38,6 +39,16 @@ package enum HomeKeys {
         nameSecret: Entropy.secrets.bytes(ZoneKeys.count), generations: [generation])
     else { preconditionFailure("as many bytes were drawn as keys have") }
     return .account(keys, sealed)
+  }
+
+  /// True if an account that its relay's owner has made has no other device, and no records yet.
+  package static func isUnused(_ member: HomeAccess) throws(CommandFailure) -> Bool {
+    guard try member.call.devices(token: member.token).devices.count == 1 else { return false }
+    let request = HTTPCallRequest("GET", path: ["v1", "changes"], token: member.token)
+    let page = try member.call.decoded(try member.call.perform(request)) {
+      body throws(Refusal) in try ChangePage.decoded(body: body)
+    }
+    return page.changes.isEmpty && !page.more
   }
 
   /// Returns the keys wrapped under the second half of a code; nil if there are none.

@@ -153,6 +153,16 @@ package enum VaultKeys {
     return try records.wrapped(name) != nil
   }
 
+  /// True if a wrapped key waits under the code, and its second half opens it.
+  package static func opens(_ code: VaultCode, _ records: VaultRecords) -> Bool {
+    guard let secret = code.secret, let name = code.recordName else { return false }
+    do throws(CommandFailure) {
+      return try records.wrapped(name)?.key(secret: secret, record: name) != nil
+    } catch {
+      return false
+    }
+  }
+
   /// Fetches the key that is stored under a code. If it throws, nothing was changed, here or there.
   package static func unlock(
     _ code: VaultCode, _ folder: HomeFolder, _ records: VaultRecords

@@ -297,8 +297,9 @@ package struct HomeNode: Node, ~Copyable {
       let plain = zone.map { PlainRecords.taken(in: $0) } ?? .replaced
       agent.handle(
         .ordered(.seal(newOrder(for: id), keys, plain: plain, deviceSecret: secret)), at: moment)
-    case .answerRestore(let app):
-      agent.handle(.ordered(.answerRestore(newOrder(for: id), app: app)), at: moment)
+    case .answerRestore(let app, let wipes):
+      agent.handle(
+        .ordered(.answerRestore(newOrder(for: id), app: app, wipes: wipes)), at: moment)
     case .credentials:
       guard let identity else { return answer(id, .failure(HomeNode.notJoined)) }
       answer(id, .success(HomeStatus.credentials(identity, cursor: agent.cursor)))

@@ -28,8 +28,8 @@ package enum HomeRequest: Equatable {
   /// records at the relay are taken (`PlainRecords.taken`). `deviceSecret`: random bytes for the
   /// device's own key, if it has none.
   case seal(SealingKeys, taking: Name? = nil, deviceSecret: [UInt8])
-  /// Accepts the records that other devices have made for an app.
-  case answerRestore(app: String)
+  /// Accepts the records that other devices have made for an app; `wipes`: deletes them.
+  case answerRestore(app: String, wipes: Bool = false)
   /// Syncs now. Answered when all is synced, nothing more can be done, or the time is up.
   case sync(milliseconds: Int64)
   /// Relay, token and cursor of this home, for requests that the command makes itself.
@@ -96,7 +96,7 @@ package enum HomeRequest: Equatable {
       self = .seal(keys, taking: zone, deviceSecret: secret)
     case "restore":
       guard let app else { return nil }
-      self = .answerRestore(app: app)
+      self = .answerRestore(app: app, wipes: line["wipes"]?.bool ?? false)
     case "sync":
       guard let milliseconds = HomeRequest.wait(line["milliseconds"]) else { return nil }
       self = .sync(milliseconds: milliseconds)
@@ -144,7 +144,8 @@ package enum HomeRequest: Equatable {
         JSONMember("verb", "seal"), JSONMember("keys", keys.storedValue),
         JSONMember("deviceSecret", .string(Base64.encodeURL(secret))),
       ]).setting("taking", to: zone.map { .string($0.text) })
-    case .answerRestore(let app): ["verb": "restore", "app": .string(app)]
+    case .answerRestore(let app, let wipes):
+      ["verb": "restore", "app": .string(app), "wipes": .bool(wipes)]
     case .sync(let milliseconds):
       ["verb": "sync", "milliseconds": .number(JSONNumber(milliseconds))]
     case .credentials: ["verb": "credentials"]

@@ -118,6 +118,15 @@ struct ChoiceRule: Resolver {
 
 struct DraftRule: Resolver {
   func resolve(_ conflict: Conflict) -> Resolution {
+    // A side that changed nothing is not kept beside the other.
+    if let base = conflict.base {
+      if base.fields == conflict.local.fields {
+        return .merged(fields: conflict.server.fields, copies: [])
+      }
+      if base.fields == conflict.server.fields {
+        return .merged(fields: conflict.local.fields, copies: [])
+      }
+    }
     let newer = conflict.newer
     let older = newer == conflict.local ? conflict.server : conflict.local
     guard let kept = older.fields, kept != newer.fields else {

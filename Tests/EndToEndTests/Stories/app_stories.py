@@ -11,10 +11,10 @@ from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, refused, run, w
 
 
 @contextlib.contextmanager
-def devices():
+def devices(*words):
     """A relay, and two devices of one account."""
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory, "phone")
+        phone = Home.new(relay, directory, "phone", *words)
         yield relay, phone, phone.pair(relay, directory, "laptop")
 
 
@@ -88,7 +88,7 @@ def story_a_terminal_is_not_driven_by_what_was_copied_elsewhere():
 
 def story_the_hundred_newest_items_stand():
     """The limit also holds if both devices copied without a relay."""
-    with devices() as (relay, phone, laptop):
+    with devices("--plain") as (relay, phone, laptop):
         relay.stop()
         for home in (phone, laptop):
             with home.start_agent():
@@ -107,7 +107,7 @@ def story_the_hundred_newest_items_stand():
 
 
 def story_what_cannot_be_copied_is_refused_and_nothing_changes():
-    with devices() as (_, phone, _laptop):
+    with devices("--plain") as (_, phone, _laptop):
         phone.refuses("clipboard", "add", "", says="nothing to add")
         phone.refuses("clipboard", "remove", "1", says="there is no item")
         refused("agent", "clipboard", "add", home=phone.path, input="x" * ((1 << 20) + 1),

@@ -98,7 +98,7 @@ def story_devices_bring_back_what_came_after_the_backup():
     every device has everything again, a new one too, without any action by a person."""
     with folder() as directory, Relay() as relay:
         backups = os.path.join(directory, "backups")
-        phone = Device(Home.new(relay, directory, "phone"), os.path.join(directory, "files0"))
+        phone = Device(Home.new(relay, directory, "phone", "--plain"), os.path.join(directory, "files0"))
         phone.write(os.urandom(300_000), "early.db")
         phone.add("early.db")
         laptop = Device(phone.home.pair(relay, directory), os.path.join(directory, "files1"))

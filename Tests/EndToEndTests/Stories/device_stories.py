@@ -49,7 +49,7 @@ from story import Home, Relay, expect, folder, main, now, record, refused, run, 
 def devices_behind_proxy(*options):
     """A relay; a phone that connects through a proxy; a laptop that connects directly."""
     with folder() as directory, Relay(*options) as relay, Proxy(relay) as proxy:
-        laptop = Home.new(relay, directory, "laptop")
+        laptop = Home.new(relay, directory, "laptop", "--plain")
         phone = Home(os.path.join(directory, "phone"))
         run("agent", "join", "--relay", proxy.address, "--code", "-", "--name", "phone",
             home=phone.path, input=laptop.code() + "\n")
@@ -509,7 +509,7 @@ def story_a_home_never_uploads_to_another_account():
         phone.run("sync")
         assert laptop.timer("status")["stateType"] == "focus"
         # A home does not join a second account either.
-        stranger = Home.new(relay, os.path.dirname(phone.path), "stranger")
+        stranger = Home.new(relay, os.path.dirname(phone.path), "stranger", "--plain")
         refused("agent", "join", "--relay", relay.address, "--code", stranger.code(),
                 home=phone.path, says="belongs to account")
 

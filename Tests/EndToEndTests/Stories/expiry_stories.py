@@ -10,7 +10,7 @@ from story import Home, Relay, expect, folder, main, record, run, tombstone, wai
 @contextlib.contextmanager
 def devices(*options):
     with folder() as directory, Relay(*options) as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         laptop = phone.pair(relay, directory)
         yield relay, phone, laptop
 

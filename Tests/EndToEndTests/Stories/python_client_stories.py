@@ -53,7 +53,7 @@ def start(home, directory):
 
 def story_a_home_is_a_store_for_python():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         with start(phone, directory), Client(phone.path) as home:
             milk = home.save("Todos", "Todo", {"title": "milk"})
             assert milk.sync == "waiting" and milk.fields == {"title": "milk"}, milk
@@ -72,7 +72,7 @@ def story_a_home_is_a_store_for_python():
 
 def story_errors_of_a_home_have_types_and_sentences():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         with start(phone, directory), Client(phone.path) as home:
             raises(NotFound, lambda: home.update("Todos", "none", {"a": 1}), "save one first")
             home.save("Todos", "Todo", {"a": 1}, "1")
@@ -87,7 +87,7 @@ def story_errors_of_a_home_have_types_and_sentences():
 
 def story_a_request_over_the_limit_of_a_line_is_refused_before_it_is_sent():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         with start(phone, directory), Client(phone.path) as home:
             huge = {"a": "x" * (4 << 20)}
 
@@ -104,7 +104,7 @@ def story_a_request_over_the_limit_of_a_line_is_refused_before_it_is_sent():
 
 def story_a_transaction_is_made_whole_or_not_at_all():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         with start(phone, directory), Client(phone.path) as home:
             def failing():
                 with home.transaction() as edits:
@@ -128,7 +128,7 @@ def story_a_transaction_is_made_whole_or_not_at_all():
 
 def story_a_watch_sees_what_another_device_does_and_ends_when_it_is_closed():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         laptop = phone.pair(relay, directory)
         with start(phone, directory), start(laptop, directory), \
                 Client(phone.path) as here, Client(laptop.path) as there:
@@ -154,7 +154,7 @@ def story_a_watch_sees_what_another_device_does_and_ends_when_it_is_closed():
 
 def story_a_conflict_without_a_rule_is_decided_in_python():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         laptop = phone.pair(relay, directory)
         with start(phone, directory), start(laptop, directory), \
                 Client(phone.path) as here, Client(laptop.path) as there:
@@ -177,7 +177,7 @@ def story_a_conflict_without_a_rule_is_decided_in_python():
 
 def story_the_end_of_the_holder_is_an_error_and_the_next_call_connects_again():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         home = Client(phone.path)
         raises(HomeUnavailable, home.status, "lockstep agent run")
         with start(phone, directory) as agent:
@@ -221,7 +221,7 @@ def story_records_by_http_are_never_overwritten_unseen():
 
 def story_other_scripts_and_long_numbers_take_no_more_than_they_must():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         client = RelayClient(relay.address)
         client.join(phone.code(), "script")
         # 900,000 bytes of UTF-8, which would be 1.8 million if escaped.
@@ -372,7 +372,7 @@ def story_following_resumes_after_the_relay_was_stopped():
 def story_a_device_that_merges_takes_what_python_wrote():
     """A home with rules and a script by HTTP change one record; the script never sees stamps."""
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         with start(phone, directory), Client(phone.path) as home:
             script = RelayClient(relay.address)
             script.join(phone.code(), "script")

@@ -231,7 +231,7 @@ def story_a_whole_folder_that_was_put_back_is_seen_by_its_tokens():
 def devices():
     """A relay with a phone and a laptop, and a folder for copies."""
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         laptop = phone.pair(relay, directory)
         for home in (phone, laptop):
             home.run("sync")

@@ -27,8 +27,7 @@ WRONG = "0000-0000-0000"
 def sealed_home(relay, directory, name="phone"):
     """The first device of a new sealed account."""
     home = Home(os.path.join(directory, name))
-    run("agent", "join", "--relay", relay.address, "--new", "--sealed", "--name", name,
-        home=home.path)
+    run("agent", "join", "--relay", relay.address, "--new", "--name", name, home=home.path)
     return home
 
 
@@ -298,7 +297,7 @@ def story_nothing_that_a_person_wrote_is_found_at_the_relay():
                 assert not any(token in data for token in tokens), place
             assert not any(secret in data for secret in secrets), place
     with folder() as directory, Relay("--log-level", "trace") as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         write_texts(phone, os.path.join(directory, "files0"), "--plain")
         laptop = phone.pair(relay, directory)
         accept_habits(laptop)
@@ -672,8 +671,8 @@ def story_programs_are_told_of_keys():
         assert joined["hasKeys"] is True and "words" not in joined, joined
         restored = json.loads(restore(homes["laptop"], phrase["phrase"], "--json"))
         assert restored == {"words": words, "key": key["key"]}, restored
-        told = run("agent", "join", "--relay", relay.address, "--new", "--json",
-                   home=homes["plain"].path).stdout
+        told = run("agent", "join", "--relay", relay.address, "--new", "--plain",
+                   "--json", home=homes["plain"].path).stdout
         assert "words" not in json.loads(told) and not json.loads(told).get("hasKeys"), told
         plain = offer(homes["plain"])
         assert not plain.get("carriesKeys") and "words" not in plain, plain

@@ -193,7 +193,7 @@ def story_programs_watch_each_other_and_one_that_does_not_read_disturbs_nobody()
 
 def story_a_long_list_comes_in_lines():
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory)
+        phone = Home.new(relay, directory, "phone", "--plain")
         with run_with_rules(phone, directory), Sidecar(phone) as program:
             for number in range(12):
                 program.save(f"{number:02}", text="x" * 900_000)

@@ -394,9 +394,11 @@ class Home:
         self.path = path
 
     @staticmethod
-    def new(relay, directory, name="phone"):
+    def new(relay, directory, name="phone", *words):
+        """The first device of a new account, which is sealed unless `--plain` is given."""
         home = Home(os.path.join(directory, name))
-        run("agent", "join", "--relay", relay.address, "--new", "--name", name, home=home.path)
+        run("agent", "join", "--relay", relay.address, "--new", "--name", name, *words,
+            home=home.path)
         return home
 
     def pair(self, relay, directory, name="laptop"):

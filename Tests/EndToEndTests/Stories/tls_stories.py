@@ -31,9 +31,9 @@ def curl_tls(relay, method, path, *more, **options):
     return curl(relay, method, path, *more, options=["--http1.1", "--cacert", CA], **options)
 
 
-def join(relay, directory, name="phone", **options):
+def join(relay, directory, name="phone", *words, **options):
     home = Home(os.path.join(directory, name))
-    run("agent", "join", "--relay", relay.address, "--new", "--name", name, "--ca", CA,
+    run("agent", "join", "--relay", relay.address, "--new", "--name", name, "--ca", CA, *words,
         home=home.path, **options)
     return home
 
@@ -153,7 +153,7 @@ def story_socket_over_wss():
 def story_devices_keep_in_step_by_every_way():
     """Two homes over https, by each transport, and a pairing link with the complete address."""
     with SecureRelay() as relay, folder() as directory:
-        phone = join(relay, directory)
+        phone = join(relay, directory, "phone", "--plain")
         offer = json.loads(phone.run("pair", "--json"))
         assert offer["link"].startswith("https://127.0.0.1:"), offer
         assert "--ca FILE" in phone.run("pair")
