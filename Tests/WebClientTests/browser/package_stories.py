@@ -42,7 +42,7 @@ class PackageStories(Story):
 
     def phone(self):
         phone = Agent(self.relay.folder / "phone")
-        phone.run("join", "--relay", self.relay.url, "--new", "--name", "phone")
+        phone.run("join", "--relay", self.relay.url, "--new", "--plain", "--name", "phone")
         return phone
 
     def joins(self, page, phone):
