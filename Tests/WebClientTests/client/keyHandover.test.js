@@ -235,6 +235,46 @@ test("a removed device gives nobody keys", () => {
   }
 });
 
+test("a device that a removed one invents is no member once the new keys are there", () => {
+  const invented = "0000000000000077";
+  for (const arrives of ["in a page before", "in the same page"]) {
+    const { relay, desk, phone, lost } = stage();
+    const privateKey = privateKeyOf(lost);
+    const invention = { name: deviceRecord(invented), type: deviceType,
+      fields: deviceFields(x25519PublicKey(privateKey), invented, generation(1)) };
+    if (arrives === "in a page before") {
+      putKeyRecord(relay, invention);
+      read(relay, phone);
+      assert.ok(membersOf(phone).key(invented));
+    }
+    rotate(relay, desk, 2, [lost]);
+    putKeyRecord(relay, invention);
+    read(relay, phone);
+    assert.equal(currentOf(phone), generation(2).id);
+    assert.deepEqual(membersOf(phone).list.map(({ device }) => device), [desk.id, phone.id],
+      arrives);
+    assert.ok(membersOf(phone).storedValue.removed.includes(lost.id));
+    const fields = nextFields({ keys: accountKeys(1, 2, 9), author: invented, without: [] },
+      { device: phone.id, publicKey: x25519PublicKey(privateKeyOf(phone)), privateKey });
+    putKeyRecord(relay, { name: nextRecord(phone.id), type: nextType, fields });
+    read(relay, phone);
+    assert.equal(currentOf(phone), generation(2).id, arrives);
+    assert.deepEqual(makeKeys(phone, 3, []).result.receivers, [desk.id]);
+  }
+});
+
+test("public keys that came before the new keys are taken once these have come", () => {
+  const { relay, desk, phone, lost } = stage();
+  rotate(relay, desk, 2);
+  const next = nextFor(relay, phone);
+  phone.read(relay.changes(phone.id).filter((record) => record !== next));
+  assert.equal(currentOf(phone), generation(1).id);
+  phone.read([next]);
+  assert.equal(currentOf(phone), generation(2).id);
+  assert.deepEqual(membersOf(phone).list.map(({ device }) => device),
+    [desk, phone, lost].map(({ id }) => id));
+});
+
 test("a former handover takes nothing back", () => {
   const { relay, desk, phone, lost } = stage();
   rotate(relay, desk, 2);
@@ -270,7 +310,8 @@ test("two rotations at once make a key that follows from both", () => {
   const merged = generation(2).merged(generation(3)).id;
   for (const [device, relays] of [[desk, [relay, other]], [phone, [other, relay]]]) {
     relays.forEach((each, at) => {
-      device.read([{ ...nextFor(each, device), tag: 1_000 + at }]);
+      device.read(each.live.filter(({ zone }) => zone === "Keys")
+        .map((record, index) => ({ ...record, tag: 1_000 * (at + 1) + index })));
     });
     assert.equal(currentOf(device), merged);
   }

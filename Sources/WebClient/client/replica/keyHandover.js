@@ -139,7 +139,10 @@ export function takeHandovers(state, arrivals) {
   for (const record of records) takePublicKey(state, record);
   const hasNew = records.filter((record) => takeNext(state, record)).length > 0;
   // A public key may be sealed with the generation that has just come.
-  if (hasNew) for (const record of records) takePublicKey(state, record);
+  if (hasNew) {
+    const held = state.transaction.records(keysZone, deviceType);
+    for (const record of [...held, ...records]) takePublicKey(state, record);
+  }
   return hasNew;
 }
 
@@ -160,7 +163,14 @@ function takeNext(state, { name, fields }) {
   const publicKey = author && members.key(author);
   if (name !== nextRecord(device) || !privateKey || !publicKey) return false;
   const next = nextIn(fields, { device, author, publicKey, privateKey });
-  return next ? adoptNext(state, next) : false;
+  if (!next || !adoptNext(state, next)) return false;
+  // The author has sealed the public keys of all devices that stay with these keys. A device that
+  // was removed may have made others known with the former ones.
+  if (sealing.held.account === next.keys.account) {
+    members.removeAllBut(device);
+    storeMembers(state);
+  }
+  return true;
 }
 
 /**
@@ -168,12 +178,13 @@ function takeNext(state, { name, fields }) {
  *
  * @param {{keys: SealingKeys, without: string[]}} next
  */
-function adoptNext({ sealing, transaction }, { keys, without }) {
+function adoptNext(state, { keys, without }) {
+  const { sealing, transaction } = state;
   const { account, plainZones } = sealing.held;
   const joined = keys.account && account.joined(keys.account);
   if (!joined) return false;
   sealing.members.remove(without);
-  transaction.setValue(storedSeals.members, sealing.members.storedValue);
+  storeMembers(state);
   if (joined === account) return false;
   const plain = plainZones.filter((zone) => keys.plainZones.includes(zone));
   sealing.adopt(SealingKeys.ofAccount(joined, plain));
@@ -182,7 +193,10 @@ function adoptNext({ sealing, transaction }, { keys, without }) {
   return true;
 }
 
-function putMember({ sealing, transaction }, member, publicKey) {
-  if (!sealing.members.put(member, publicKey)) return;
+function putMember(state, member, publicKey) {
+  if (state.sealing.members.put(member, publicKey)) storeMembers(state);
+}
+
+function storeMembers({ sealing, transaction }) {
   transaction.setValue(storedSeals.members, sealing.members.storedValue);
 }

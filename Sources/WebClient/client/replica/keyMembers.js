@@ -45,6 +45,11 @@ export class KeyMembers {
     this.#removed = [...others, ...gone].slice(-limits.accountDevices);
   }
 
+  /** Forgets the members but one, and not which devices were removed. */
+  removeAllBut(device) {
+    for (const other of [...this.#keys.keys()]) if (other !== device) this.#keys.delete(other);
+  }
+
   get storedValue() {
     const members = this.list.map(({ device, publicKey }) =>
       ({ id: device, key: base64url(publicKey) }));
