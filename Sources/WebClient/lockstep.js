@@ -72,7 +72,7 @@
 
 import { Accounts, RefusedError } from "./client/accounts.js";
 import { appsOf } from "./client/appsOf.js";
-import { CodeKeys, keysIn } from "./client/codeKeys.js";
+import { CodeKeys, keysIn, membersIn } from "./client/codeKeys.js";
 import { limits } from "./client/limits.js";
 import { fieldsOf, itemOf } from "./client/live/item.js";
 import { Each, Latest } from "./client/live/latest.js";
@@ -356,18 +356,24 @@ export class Lockstep {
     return { pairAgain };
   }
 
-  /** Makes new keys of the account without a device. Returns the other devices of the whole account
-   * that do not get them. */
-  async #replaceKeys(without) {
+  /** Makes new keys of the account without a device, and without those that have left the account.
+   * Returns the other devices of the whole account that do not get them. */
+  async #replaceKeys(removed) {
     const { token, deviceID: own } = await this.#identity();
-    const devices = await this.#accounts.devices(token);
     // Others may have made newer keys, or joined.
     await this.syncNow();
-    const { records, receivers, ...made } = await this.#tabs.order("makeKeys", [without]);
+    const members = await membersIn(this.#store);
+    // Newer than the members: one that is not on the list has left.
+    const devices = await this.#accounts.devices(token);
+    const isThere = new Set(devices.map(({ deviceID }) => deviceID));
+    const left = members.list.map(({ device }) => device)
+      .filter((device) => device !== removed && device !== own && !isThere.has(device));
+    const without = [removed, ...left];
+    const { records, receivers, ...made } = await this.#tabs.order("makeKeys", without);
     const batch = { id: this.#environment.uuid(), zone: keysZone, records };
     if (!await this.#accounts.saveTogether(token, batch)) throw keysChanged();
     await this.#tabs.order("adoptKeys", made);
-    const holders = [own, without, ...receivers];
+    const holders = [own, removed, ...receivers];
     return devices.filter(({ deviceID, scope }) =>
       !scope?.zones && !holders.includes(deviceID));
   }

@@ -6,6 +6,7 @@ import {
 import { limits } from "./limits.js";
 import { newSecret, typedSecret } from "./pairingCode.js";
 import { EditError } from "./replica/editing.js";
+import { KeyMembers } from "./replica/keyMembers.js";
 import { storedSeals } from "./replica/sealedZones.js";
 
 /**
@@ -94,6 +95,13 @@ export async function keysIn(store) {
   const keys = SealingKeys.ofStored(stored);
   if (keys) return keys;
   throw new EditError("badKeys", "the keys of this device are not readable; pair it again");
+}
+
+/** Returns the devices that this one knows as holders of the account's keys.
+ *
+ * @param {{value: (name: string) => Promise<any>}} store */
+export async function membersIn(store) {
+  return new KeyMembers(await store.value(storedSeals.members));
 }
 
 /** Returns the letters that a person types; null for a text that is no second half. */

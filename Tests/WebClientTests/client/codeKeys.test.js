@@ -291,3 +291,32 @@ test("two pages of a sealed account sync, and the relay has nothing that it can 
     assert.notEqual(later.fields.key, keys.account.current.id);
     assert.deepEqual(await two.revoke(two.status.deviceID), { pairAgain: [] });
   });
+
+test("a device that has left the account gets no new keys, and its records are deleted",
+  { ...needsProgram, timeout: 60_000 }, async (context) => {
+    const relay = await RelayProcess.start();
+    context.after(() => relay.remove());
+    const hand = await Hand.open(relay);
+    const pages = [];
+    for (let number = 0; number < 4; number += 1) {
+      const page = await new Browser().open(relay);
+      context.after(() => page.close());
+      const code = number === 0 ? `${await hand.code()}-${second}`
+        : (await pages[number - 1].issueCode()).code;
+      await page.join(code, device);
+      await page.syncNow();
+      pages.push(page);
+    }
+    const [one, two, left, lost] = pages;
+    const ids = pages.map((page) => page.status.deviceID);
+    await one.syncNow();
+    await left.signOut();
+    await one.revoke(lost.status.deviceID);
+    const { changes } = await hand.call("GET", "/v1/changes");
+    const names = changes.filter(({ zone, deleted }) => zone === "Keys" && !deleted)
+      .map(({ name }) => name);
+    assert.deepEqual(names.sort(), ["ring", ...ids.slice(0, 2).flatMap((id) =>
+      [`device/${id}`, `next/${id}`])].sort());
+    await two.syncNow();
+    assert.equal(await two.checkWords(), await one.checkWords());
+  });
