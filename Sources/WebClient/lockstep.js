@@ -83,6 +83,7 @@ import { pairingRequest } from "./client/pairingRequest.js";
 import { unjoinedDevice } from "./client/record.js";
 import { EditError } from "./client/replica/editing.js";
 import { keysChanged, keysZone } from "./client/replica/keyHandover.js";
+import { includes } from "./client/scope.js";
 import { openStore } from "./client/store/indexedStore.js";
 import { MemoryStore, StoreError } from "./client/store/memoryStore.js";
 import { Tabs } from "./client/tabs/tabs.js";
@@ -443,17 +444,22 @@ export class Lockstep {
       throw new EditError("alreadyPaired", "this device belongs to an account; sign out first");
     }
     const { identity, wrapped } = await send({ deviceName, platform, appVersion });
+    const { accountID: account, deviceID, token, scope = null } = identity;
     try {
-      if (wrapped === undefined) await this.#tabs.order("join", identity);
-      else {
-        // Nothing is stored before the keys are open: the device could send records as they are.
-        const keys = await this.#codeKeys.unwrap(wrapped,
-          { account: identity.accountID, ...typed });
+      // Nothing is stored before the keys are open: the device could send records as they are.
+      if (wrapped !== undefined) {
+        const keys = await this.#codeKeys.unwrap(wrapped, { account, ...typed });
         await this.#tabs.order("joinSealed", { identity, keys });
+      } else {
+        if (typed?.secret) {
+          await this.#codeKeys.checkVaultKey(typed, async (place) =>
+            (includes(scope, place.zone) ? this.#accounts.record(token, place) : null));
+        }
+        await this.#tabs.order("join", identity);
       }
     } catch (error) {
       // The new device would never be used.
-      await this.#accounts.revoke(identity.token, identity.deviceID).catch(() => {});
+      await this.#accounts.revoke(token, deviceID).catch(() => {});
       throw error;
     }
   }

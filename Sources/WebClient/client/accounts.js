@@ -99,6 +99,17 @@ export class Accounts {
     throw new WireError("invalid answer to a batch");
   }
 
+  /** Returns the record as the relay has it; null if there is none. */
+  async record(token, { zone, name }) {
+    try {
+      return await this.#request(
+        `/v1/zones/${encodeURIComponent(zone)}/records/${encodeURIComponent(name)}`, { token });
+    } catch (error) {
+      if (error.code === "notFound") return null;
+      throw error;
+    }
+  }
+
   /** @returns {Promise<string | null>} the relay's key for push services; null if it wakes no
    * devices */
   async wakeKey() {

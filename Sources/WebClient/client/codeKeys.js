@@ -3,11 +3,16 @@ import { SealingKeys } from "../sealing/sealingKeys.js";
 import {
   newWrapSalt, unwrap, wrap, WrapFault, wrapSaltOf, wrapStretching,
 } from "../sealing/wrappedKeys.js";
+import {
+  holdsVaultKey, vaultCodeRecord, vaultStretching, vaultZone,
+} from "../sealing/wrappedVaultKey.js";
 import { limits } from "./limits.js";
-import { newSecret, typedSecret } from "./pairingCode.js";
+import { lettersIn, newSecret, typedSecret } from "./pairingCode.js";
 import { EditError } from "./replica/editing.js";
 import { KeyMembers } from "./replica/keyMembers.js";
 import { storedSeals } from "./replica/sealedZones.js";
+
+const utf8 = new TextEncoder();
 
 /**
  * Asks a person for the second half of a code. Resolves with the typed text, or with null if the
@@ -59,16 +64,46 @@ export class CodeKeys {
    *   ask?: AskSecondHalf}} context `code`: the part that was sent
    * @throws {EditError}
    */
-  async unwrap(wrapped, { account, code, secret: typed, ask }) {
+  async unwrap(wrapped, { account, ...typed }) {
     const salt = wrapSaltOf(wrapped);
     if (!salt) throw new EditError("badKeys", new WrapFault("form").message);
+    const keys = await this.#opened(typed, async (secret) =>
+      unwrap(wrapped, { account, key: await this.#key(secret, salt) }));
+    return keys.storedValue;
+  }
+
+  /**
+   * Checks that the second half of a code that has brought no keys opens the vault's key: it is
+   * that of an account which is not sealed. Otherwise the relay has left the keys out, and the
+   * device would send records as they are.
+   *
+   * @param {{code: string, secret: string, ask?: AskSecondHalf}} typed
+   * @param {(place: {zone: string, name: string}) => Promise<object | null>} read returns a record
+   *   of the relay
+   * @throws {EditError}
+   */
+  async checkVaultKey(typed, read) {
+    const name = vaultCodeRecord(lettersIn(typed.code));
+    const fields = (await read({ zone: vaultZone, name }))?.fields;
+    const parameters = vaultStretching(fields);
+    if (!parameters) throw keysMissing();
+    await this.#opened(typed, async (secret) => {
+      const key = await this.#scrypt(utf8.encode(secret), parameters);
+      return holdsVaultKey(fields, { name, key }) ? { keys: [] }
+        : { fault: new WrapFault("secret") };
+    });
+  }
+
+  /** Returns the keys that `open` returns for the second half, which it asks for while it is
+   * missing or wrong. */
+  async #opened({ code, secret: typed, ask }, open) {
     let secret = typed;
     for (let triesLeft = limits.secretTries; triesLeft > 0; triesLeft -= 1) {
       const isWrong = triesLeft < limits.secretTries;
       secret ??= await answerTo(ask, { isWrong, triesLeft }, code);
       const { keys, fault } = secret === null ? { fault: new WrapFault("secret") }
-        : unwrap(wrapped, { account, key: await this.#key(secret, salt) });
-      if (keys) return keys.storedValue;
+        : await open(secret);
+      if (keys) return keys;
       if (fault.kind !== "secret") throw new EditError("badKeys", fault.message);
       secret = null;
     }
@@ -103,6 +138,10 @@ export async function keysIn(store) {
 export async function membersIn(store) {
   return new KeyMembers(await store.value(storedSeals.members));
 }
+
+const keysMissing = () => new EditError("noKeys",
+  "that code opens keys, and the relay has given none: this device has not joined; make a new code "
+    + "on the other device, and if it happens again, use another relay");
 
 /** Returns the letters that a person types; null for a text that is no second half. */
 async function answerTo(ask, question, code) {

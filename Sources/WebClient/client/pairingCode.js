@@ -12,8 +12,8 @@ import { EditError } from "./replica/editing.js";
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const half = 12;
 
-/** Returns the letters of a typed text; null if it has others. */
-function lettersIn(typed) {
+/** Returns the letters of a typed text; null if it has others. @param {string} typed */
+export function lettersIn(typed) {
   const letters = withoutSpace(typed).toUpperCase().replaceAll("O", "0").replace(/[IL]/g, "1");
   return [...letters].every((letter) => alphabet.includes(letter)) ? letters : null;
 }

@@ -11,9 +11,13 @@ import { AccountKeys } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { scrypt } from "../../../Sources/WebClient/sealing/scrypt.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
 import { hkdf } from "../../../Sources/WebClient/sealing/sha256.js";
+import { SIV } from "../../../Sources/WebClient/sealing/siv.js";
 import {
   unwrap, wrap, wrapSaltOf, wrapStretching,
 } from "../../../Sources/WebClient/sealing/wrappedKeys.js";
+import {
+  holdsVaultKey, vaultCodeRecord, vaultStretching,
+} from "../../../Sources/WebClient/sealing/wrappedVaultKey.js";
 import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore.js";
 import { needsProgram } from "../support/program.js";
 import { RelayProcess } from "../support/relayProcess.js";
@@ -40,6 +44,8 @@ async function wrapped({ of = keys, secret = letters, owner = account } = {}) {
 /** A page, and a relay that answers joins and requests for codes alone. */
 class Stage {
   requests = [];
+  /** Records of the account that the page may read. */
+  records = [];
   store = new MemoryStore();
   issued = { code: first, expiresAt: 1 };
 
@@ -64,7 +70,16 @@ class Stage {
     if (path === "/v1/devices") return Response.json(this.answer, { status: 201 });
     if (method === "DELETE") return new Response(null, { status: 204 });
     if (path === "/v1/pairings") return Response.json(this.issued, { status: 201 });
+    if (/^\/v1\/zones\/[^/]*\/records\/[^/]*$/u.test(path)) return this.#record(path);
     throw new TypeError("the relay answers nothing else");
+  }
+
+  #record(path) {
+    const [zone, name] = [3, 5].map((index) => decodeURIComponent(path.split("/")[index]));
+    const record = this.records.find((it) => it.zone === zone && it.name === name);
+    return record ? Response.json(record)
+      : Response.json({ code: "notFound", status: 404, detail: "no record" },
+        { status: 404, headers: { "Content-Type": "application/problem+json" } });
   }
 
   /** Joins, and collects the questions. `answers`: the typed second halves. */
@@ -135,14 +150,64 @@ test("keys of another account, or in another form, are not taken", async (contex
   await assert.rejects(stage.join(first), { name: "WireError" });
 });
 
-test("an account without wrapped keys is joined with either length of a code", async (context) => {
-  for (const code of [first, `${first}-${second}`]) {
+const vaultKey = Uint8Array.from({ length: 16 }, (_, index) => index);
+
+/** Returns the record of the vault's key under the code, by the fast function. */
+async function vaultRecord() {
+  const name = vaultCodeRecord(first.replaceAll("-", ""));
+  const salt = Uint8Array.from({ length: 16 }, (_, index) => index);
+  const key = await hurried(new TextEncoder().encode(letters), { salt, count: SIV.keyBytes });
+  const wrapped = new SIV(key).seal(vaultKey, new TextEncoder().encode(`vault key ${name}`));
+  return { zone: "Vault", name, fields: { key: "b5042643d3ecb49c",
+    salt: "AAECAwQFBgcICQoLDA0ODw==", n: 65_536, r: 8, p: 1,
+    wrapped: Buffer.from(wrapped).toString("base64"), expiresAt: 5 } };
+}
+
+test("an account that is not sealed is joined with the relay's part of a code", async (context) => {
+  const stage = await new Stage(context).open();
+  await stage.join(first);
+  assert.equal((await stage.store.value("identity")).accountID, account);
+  assert.equal(await stage.store.value("seal.keys"), undefined);
+  assert.equal(await stage.page.checkWords(), null);
+});
+
+test("its whole code is taken if the second half opens the vault's key", async (context) => {
+  for (const typed of [[`${first}-${second}`], [`${first}-C4VH-1EZB-83NX`, second]]) {
     const stage = await new Stage(context).open();
-    await stage.join(code);
+    stage.records.push(await vaultRecord());
+    await stage.join(...typed);
     assert.equal((await stage.store.value("identity")).accountID, account);
     assert.equal(await stage.store.value("seal.keys"), undefined);
-    assert.equal(await stage.page.checkWords(), null);
+    assert.equal(stage.questions.length, typed.length - 1);
   }
+});
+
+test("a relay that leaves the keys out gets no device that sends plain records",
+  async (context) => {
+    const { fields, ...place } = await vaultRecord();
+    for (const invented of [null, { ...fields, n: 2 ** 20 }, { ...fields, n: 65_535 },
+      { ...fields, salt: "AA==" }, { ...fields, wrapped: 1 }, { key: "b5042643d3ecb49c" }, "x"]) {
+      const stage = await new Stage(context).open();
+      if (invented) stage.records.push({ ...place, fields: invented });
+      const code = invented?.wrapped === 1 ? "secondHalf" : "noKeys";
+      await stage.assertRefused(stage.join(`${first}-${second}`), code);
+    }
+    const limited = await new Stage(context, { scope: { zones: ["Memos"], access: "write" } })
+      .open();
+    limited.records.push(await vaultRecord());
+    await limited.assertRefused(limited.join(`${first}-${second}`), "noKeys");
+    const wrong = await new Stage(context).open();
+    wrong.records.push({ ...place, fields: { ...fields, key: "0000000000000000" } });
+    await wrong.assertRefused(wrong.page.join(`${first}-${second}`, device), "secondHalf");
+  });
+
+test("the vault's key opens as other programs have wrapped it", () => {
+  // By Python's `hashlib.scrypt` and `cryptography`.
+  const fields = { key: "b5042643d3ecb49c", salt: "AAECAwQFBgcICQoLDA0ODw==",
+    n: 65_536, r: 8, p: 1, wrapped: "wuONSFlvhJPHh7spDZnqyZdvaIGAZr/vKaR6u29Uk7k=" };
+  const key = scrypt(new TextEncoder().encode("0123456789AB"), vaultStretching(fields));
+  assert.ok(holdsVaultKey(fields, { name: "code/abc", key }));
+  assert.equal(holdsVaultKey(fields, { name: "code/abd", key }), false);
 });
 
 test("of a text that is neither length nothing is sent", async (context) => {
