@@ -2,6 +2,7 @@
 them."""
 
 import json
+import pathlib
 import re
 import urllib.request
 
@@ -21,6 +22,17 @@ WRAP = """async ({ account, letters }) => {
   const salt = newWrapSalt(random);
   const { password, parameters } = wrapStretching(letters, salt);
   return wrap(keys, { account, salt, key: scrypt(password, parameters) });
+}"""
+TESTS = pathlib.Path(__file__).parents[2]
+CHECKS = "/Tests/WebClientTests/sealing/sealChecks.js"
+# Returns the cases of the vectors in which the page's modules give something else.
+CHECK = """async ({ checks: file, lines }) => {
+  const [{ checks }, { parse }, { serialize }] = await Promise.all(
+    [file, "/json/jsonParser.js", "/json/jsonValue.js"].map((it) => import(it)));
+  return lines.filter((line) => {
+    const { kind, case: given, expect } = parse(line);
+    return serialize(checks[kind](given, expect)) !== serialize(expect);
+  });
 }"""
 MEMO = "The quick brown fox\nis a secret of this account"
 
@@ -99,6 +111,22 @@ class SealedStories(Story):
         """All bytes of the relay's store."""
         files = (self.relay.folder / "store").rglob("*")
         return b"".join(it.read_bytes() for it in files if it.is_file())
+
+    def test_seals_in_a_browser_are_those_of_the_vectors(self):
+        visitor = self.visitor(host="relay.test")
+        visitor.context.route(f"{visitor.url}/Tests/**", lambda route: route.fulfill(
+            body=(TESTS / "WebClientTests/sealing/sealChecks.js").read_text("utf-8"),
+            content_type="text/javascript"))
+        # The checks name the page's modules by their folder in the repository.
+        source = f"{visitor.url}/Sources/WebClient"
+        visitor.context.route(f"{source}/**", lambda route: route.fulfill(
+            body=f'export * from "{route.request.url.removeprefix(source)}";',
+            content_type="text/javascript"))
+        visitor.open()
+        text = (TESTS / "SealingTests/Vectors/Seals.jsonl").read_text("utf-8")
+        lines = text.removesuffix("\n").split("\n")
+        self.assertGreater(len(lines), 300)
+        self.assertEqual(visitor.page.evaluate(CHECK, {"checks": CHECKS, "lines": lines}), [])
 
     def test_a_memo_reaches_a_browser_that_was_paired_and_the_relay_cannot_read_it(self):
         first = self.sealed_visitor(color_scheme="dark")
