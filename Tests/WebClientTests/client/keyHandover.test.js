@@ -132,6 +132,21 @@ test("a record of keys that was changed is saved again, and not one with newer k
   assert.equal(phone.nextBatch(), null);
 });
 
+test("a record of keys that the relay has set back is saved again", () => {
+  const { relay, desk, phone } = stage();
+  const former = relay.record("Keys\nring");
+  rotate(relay, desk, 2);
+  read(relay, desk);
+  read(relay, phone);
+  relay.put(former);
+  read(relay, desk);
+  assert.ok(makeKeys(desk, 3, []).result);
+  makeDeviceKey(desk, 7);
+  send(relay, desk);
+  const ring = relay.record("Keys\nring").fields;
+  assert.ok(keysInRing(ring, generation(2)).keys.isSame(accountKeys(1, 2)));
+});
+
 test("a device that has not read the newest keys does not put back former ones", () => {
   const { relay, desk } = stage();
   rotate(relay, desk, 2);

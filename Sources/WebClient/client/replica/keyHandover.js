@@ -52,10 +52,14 @@ function putKeyRing(state, clock) {
   const { held } = state.sealing;
   const record = state.transaction.record(keyOf({ zone: keysZone, name: ringRecord }));
   const { keys, fault } = keysInRing(record?.fields, held.account.current);
-  // Another device may have made newer keys, which come to this one with its next sync.
-  if (fault === "otherKey" || keys?.isSame(held)) return;
+  if (isOfOthers(held, record, fault) || keys?.isSame(held)) return;
   putKeyRecord(state, { name: ringRecord, type: ringType, fields: ringFields(held) }, clock);
 }
+
+/** True if the record of the keys is sealed with a generation that this device does not have:
+ * another device may have made newer keys, which come to this one with its next sync. */
+const isOfOthers = ({ account }, record, fault) => fault === "otherKey"
+  && !account.generations.some(({ id }) => id === record.fields.key);
 
 function putKeyRecord(state, { name, type, fields }, clock) {
   const held = state.transaction.record(keyOf({ zone: keysZone, name }));
@@ -87,7 +91,8 @@ export function makeKeys(state, { secret, without }, clock) {
     throw new EditError("refused", "this device does not have the account's keys");
   }
   const ring = state.transaction.record(keyOf({ zone: keysZone, name: ringRecord }));
-  if (keysInRing(ring?.fields, held.account.current).fault === "otherKey") throw keysChanged();
+  const { fault } = keysInRing(ring?.fields, held.account.current);
+  if (isOfOthers(held, ring, fault)) throw keysChanged();
   const rotation = keyRotation({ keys: held, secret, device, privateKey, members, without });
   if (!rotation) {
     throw new EditError("refused",
