@@ -601,3 +601,51 @@ test("a scope that leaves the zone out deletes nothing", () => {
   phone.page([], null, 9);
   assert.equal(phone.text("diary"), "a secret");
 });
+
+/** A phone has edited a draft often; then the relay has the draft's first text in another version,
+ * which includes the phone's base, or does not. */
+function repeatedBase(includesBase) {
+  const { relay, desk, phone } = pair();
+  desk.edit(draft("d", "first"));
+  send(relay, desk);
+  read(relay, phone);
+  phone.pass(10);
+  phone.edit(draft("d", "second"));
+  // Edits of a change that the relay may have push its base out of the versions that are known.
+  phone.step({ task: "setAside", id: phone.nextBatch().id });
+  for (let edits = 0; edits < 9; edits += 1) {
+    phone.pass(10);
+    phone.edit(draft("d", `edit ${edits}`));
+  }
+  const { version, ...held } = openedBy(relay.records[0]);
+  const other = new RecordVersion({ writer: "a".repeat(16), number: 1 }).vector;
+  const made = includesBase ? version.vector.joined(other) : other;
+  const id = { writer: "b".repeat(16), number: made.greatest + 1 };
+  forge(relay, held, new RecordVersion(id, made));
+  read(relay, phone);
+  return { relay, phone };
+}
+
+test("a merge of another device that keeps the base brings nothing new", () => {
+  const { relay, phone } = repeatedBase(true);
+  assert.equal(phone.conflicts, 0);
+  send(relay, phone);
+  assert.deepEqual(relay.records.map((record) => openedBy(record).fields), [{ text: "edit 8" }]);
+});
+
+test("a version with the content of the base that does not include it is in conflict", () => {
+  assert.equal(repeatedBase(false).phone.conflicts, 1);
+});
+
+test("a change that loses to the relay's version is not saved", () => {
+  const { relay, desk, phone } = shared();
+  phone.pass(10);
+  phone.edit(note("diary", "earlier"));
+  desk.pass(20);
+  write(relay, desk, "diary", "later");
+  // The phone has sent it, so it is a version of its own.
+  const batch = phone.nextBatch();
+  phone.answer(batch, relay.save(batch, phone.id));
+  assert.equal(phone.text("diary"), "later");
+  assert.deepEqual(waits(phone), [null, 0]);
+});
