@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 import Testing
 
@@ -47,6 +48,17 @@ struct MergingTests {
     #expect(
       merging.resolve(local(type, nil, at: 9), server(type, nil, at: 1))
         == .merged(fields: nil, copies: []))
+  }
+
+  /// A device that has not read the newest keys saves the ones that it has.
+  @Test func ofTheAccountsKeysTheRelaysVersionWins() {
+    var entry = local(KeyRing.type, ["key": "former"], at: 9)
+    entry.key = KeyRing.key
+    var newest = server(KeyRing.type, ["key": "newest"], at: 1)
+    (newest.zone, newest.name) = (KeyRing.zone, KeyRing.record)
+    #expect(merging.resolve(entry, newest) == .merged(fields: ["key": "newest"], copies: []))
+    newest.fields = nil
+    #expect(merging.resolve(entry, newest) == .merged(fields: ["key": "former"], copies: []))
   }
 
   @Test func anEditMadeAtACountdownsEndKnowsOfThatEnd() {

@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 
 /// Resolves conflicts by the apps' rules. If no app knows the record's type, the newer version
@@ -11,6 +12,8 @@ struct Merging: Sendable {
 
   /// Resolves `local`, with its base, against the relay's version.
   func resolve(_ local: OutboxEntry, _ server: Record) -> Resolution {
+    // A device that has not read the newest keys must not put back former ones.
+    if local.key.zone == KeyRing.zone, !server.isDeleted { return Merging.kept(server.fields) }
     let type = local.fields == nil ? server.type : local.type
     guard let resolver = resolver(zone: local.key.zone, type: type),
       let conflict = conflict(local, server)
