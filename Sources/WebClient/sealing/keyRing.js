@@ -1,22 +1,22 @@
 import { isObject, serialize } from "../json/jsonValue.js";
-import { compareText } from "../json/utf8.js";
-import { isName } from "../model/name.js";
 import { derived } from "./accountKeys.js";
 import { base64url, base64urlBytes } from "./base64url.js";
 import { is64Bits } from "./hex.js";
 import { objectOf } from "./recordContent.js";
 import { SealingKeys } from "./sealingKeys.js";
 import { SIV } from "./siv.js";
+import { ZoneSet } from "./zoneSet.js";
 
 // An account's keys in a record at the relay, for a device that has nothing but the phrase of the
 // generation that seals: the other generations, and the secret of the records' names.
 //
 //     zone "Keys", record "ring", type "keyRing"
-//     {"key": id of the generation, "plain": zones that are not sealed,
+//     {"key": id of the generation, "plain" or "only": the sealed zones (`ZoneSet`),
 //      "sealed": AES-256-SIV of the JSON of `SealingKeys.storedValue`, in base64url}
 //
 // The key is HKDF of the generation's secret for the purpose "ring"; the associated data are
-// "lockstep key ring". `plain` is a hint for devices without keys, and what is sealed decides.
+// "lockstep key ring". The zones beside it are a hint for devices without keys, and what is sealed
+// decides.
 
 /** Zone of an account's own keys. No app edits it. */
 export const keysZone = "Keys";
@@ -37,16 +37,13 @@ export const isRing = ({ zone, name, fields }) =>
 export function ringFields(keys) {
   if (!keys.account) return null;
   const { current } = keys.account;
-  const stored = keys.storedValue;
-  const sealed = sealOf(current).seal(utf8.encode(serialize(stored)), data);
-  return { key: current.id, plain: stored.plain, sealed: base64url(sealed) };
+  const sealed = sealOf(current).seal(utf8.encode(serialize(keys.storedValue)), data);
+  return { key: current.id, ...keys.sealed.member, sealed: base64url(sealed) };
 }
 
-/** Returns the zones that the record says are not sealed, sorted. @param {any} fields */
-export function plainZonesIn(fields) {
-  const zones = Array.isArray(fields?.plain) ? fields.plain.filter(isName) : [];
-  return [...new Set(zones)].sort(compareText);
-}
+/** Returns the zones that the record says are sealed: all, if it does not say it.
+ * @param {any} fields */
+export const sealedZonesIn = (fields) => ZoneSet.ofMember(fields) ?? ZoneSet.allBut([]);
 
 /**
  * Returns the keys in the record, or a fault: "otherKey" if another generation has sealed it,

@@ -5,6 +5,23 @@ import { idBytes, readID, VersionVector, writeID } from "./versionVector.js";
 const isVersion = ({ writer, number }, made) => is64Bits(writer) && Number.isSafeInteger(number)
   && number > made.number(writer);
 
+/** Writer of the versions of a record that is not sealed: the relay, whose tags are their
+ * numbers. */
+const relayWriter = "0".repeat(16);
+
+/**
+ * Returns the version that a plain record has at this tag, in a zone that is sealed from now on. It
+ * includes all with smaller tags: the relay has saved each only over the one before. null: the
+ * relay has no record.
+ *
+ * @param {number} tag
+ */
+export function plainVersion(tag) {
+  if (tag <= 0) return null;
+  const made = new VersionVector(tag > 1 ? [{ writer: relayWriter, number: tag - 1 }] : []);
+  return new RecordVersion({ writer: relayWriter, number: tag }, made);
+}
+
 /**
  * One version of a record: its identity, and the versions that it was made on. A device computes it
  * and seals it into the record, so that no relay can make one version follow another. It does not

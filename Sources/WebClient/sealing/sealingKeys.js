@@ -3,48 +3,54 @@ import { compareText } from "../json/utf8.js";
 import { isName } from "../model/name.js";
 import { AccountKeys, generationsMax, KeyGeneration } from "./accountKeys.js";
 import { base64url, base64urlBytes } from "./base64url.js";
+import { ZoneSet } from "./zoneSet.js";
 
 const keyBytes = 32;
 
 /**
- * Keys that a device has. Those of an account seal every zone but the plain ones; those of some
- * zones are for a device that was paired for them alone, and other zones are not sealed.
+ * Keys that a device has. Those of an account seal a set of zones; those of some zones are for a
+ * device that was paired for them alone, and other zones are not sealed.
  */
 export class SealingKeys {
   #account;
-  #plainZones;
+  #sealed;
   #zones;
 
   /** Called by `ofAccount` and `ofZones`. */
-  constructor(account, plainZones, zones) {
+  constructor(account, sealed, zones) {
     this.#account = account;
-    this.#plainZones = plainZones;
+    this.#sealed = sealed;
     this.#zones = zones;
   }
 
-  /** @param {AccountKeys} keys @param {Iterable<string>} [plainZones] zones that are not sealed */
-  static ofAccount(keys, plainZones = []) {
-    return new SealingKeys(keys, new Set(plainZones), null);
-  }
+  /** @param {AccountKeys} keys @param {ZoneSet} sealed zones that they seal */
+  static ofAccount(keys, sealed) { return new SealingKeys(keys, sealed, null); }
 
   /** @param {import("./accountKeys.js").ZoneKeys[]} list each zone once */
   static ofZones(list) {
     const zones = new Map(list.map((keys) => [keys.zone, keys]));
     if (zones.size < list.length) throw new RangeError("the keys of a zone are given twice");
-    return new SealingKeys(null, new Set(), zones);
+    return new SealingKeys(null, null, zones);
   }
 
   /** Keys of the whole account; null if these are the keys of some zones. */
   get account() { return this.#account; }
 
-  /** Zones that the keys of an account do not seal, sorted. */
-  get plainZones() { return sorted(this.#plainZones); }
+  /** Zones that the keys of an account seal; null if these are the keys of some zones.
+   * @returns {ZoneSet | null} */
+  get sealed() { return this.#sealed; }
+
+  /** Returns the keys of an account with further zones that they seal; those of some zones as they
+   * are. @param {ZoneSet} zones */
+  sealing(zones) {
+    return this.#account ? SealingKeys.ofAccount(this.#account, this.#sealed.union(zones)) : this;
+  }
 
   /** Returns the keys of a zone; null if it is not sealed.
    * @returns {import("./accountKeys.js").ZoneKeys | null} */
   zoneKeys(zone) {
     if (!this.#account) return this.#zones.get(zone) ?? null;
-    return this.#plainZones.has(zone) ? null : this.#account.zoneKeys(zone);
+    return this.#sealed.has(zone) ? this.#account.zoneKeys(zone) : null;
   }
 
   /** Returns the keys of those of the zones that are sealed; null if none is.
@@ -65,7 +71,7 @@ export class SealingKeys {
     const [own, others] = [this.storedValue, other.storedValue];
     return own.names === others.names
       && others.generations.every((secret) => own.generations.includes(secret))
-      && own.plain.every((zone) => other.#plainZones.has(zone));
+      && this.#sealed.includes(other.#sealed);
   }
 
   /** Returns these keys with the others in place of those that they have for the same zones. */
@@ -86,7 +92,7 @@ export class SealingKeys {
     return {
       names: base64url(this.#account.nameSecret()),
       generations: this.#account.generations.map((it) => base64url(it.secret())),
-      plain: this.plainZones,
+      ...this.#sealed.member,
     };
   }
 
@@ -124,14 +130,15 @@ function zoneOf(value) {
   return areValid ? { zone: value.zone, nameKey, generations } : null;
 }
 
-function accountOf({ names, generations: list, plain }) {
-  const nameSecret = keyIn(names);
-  if (!nameSecret || !Array.isArray(list) || !Array.isArray(plain)) return null;
-  const secrets = list.map(keyIn);
-  if (secrets.includes(null) || !plain.every(isName)) return null;
+function accountOf(value) {
+  const nameSecret = keyIn(value.names);
+  const sealed = ZoneSet.ofMember(value);
+  if (!nameSecret || !sealed || !Array.isArray(value.generations)) return null;
+  const secrets = value.generations.map(keyIn);
+  if (secrets.includes(null)) return null;
   const generations = secrets.map((secret) => new KeyGeneration(secret));
   if (!areGenerations(generations)) return null;
-  return SealingKeys.ofAccount(new AccountKeys(nameSecret, generations), plain);
+  return SealingKeys.ofAccount(new AccountKeys(nameSecret, generations), sealed);
 }
 
 /** True for the number of generations that a device keeps, each with an id of its own. */

@@ -14,11 +14,12 @@ from stage import Story, Visitor
 SECOND = "C4VH-1EZB-83NW"
 # Makes keys of an account, and wraps them with the page's own modules.
 WRAP = """async ({ account, letters }) => {
-  const [{ AccountKeys }, { SealingKeys }, { scrypt }, { newWrapSalt, wrap, wrapStretching }] =
-    await Promise.all(["accountKeys", "sealingKeys", "scrypt", "wrappedKeys"]
-      .map((name) => import(`/sealing/${name}.js`)));
+  const [{ AccountKeys }, { SealingKeys }, { ZoneSet }, { scrypt },
+    { newWrapSalt, wrap, wrapStretching }] = await Promise.all(
+      ["accountKeys", "sealingKeys", "zoneSet", "scrypt", "wrappedKeys"]
+        .map((name) => import(`/sealing/${name}.js`)));
   const random = (count) => crypto.getRandomValues(new Uint8Array(count));
-  const keys = SealingKeys.ofAccount(AccountKeys.make(random), ["Keys", "Vault"]);
+  const keys = SealingKeys.ofAccount(AccountKeys.make(random), ZoneSet.allBut(["Keys", "Vault"]));
   const salt = newWrapSalt(random);
   const { password, parameters } = wrapStretching(letters, salt);
   return wrap(keys, { account, salt, key: scrypt(password, parameters) });

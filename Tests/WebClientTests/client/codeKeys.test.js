@@ -18,6 +18,7 @@ import {
 import {
   holdsVaultKey, vaultCodeRecord, vaultStretching,
 } from "../../../Sources/WebClient/sealing/wrappedVaultKey.js";
+import { ZoneSet } from "../../../Sources/WebClient/sealing/zoneSet.js";
 import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore.js";
 import { needsProgram } from "../support/program.js";
 import { RelayProcess } from "../support/relayProcess.js";
@@ -29,7 +30,8 @@ const device = { deviceName: "page" };
 const [first, second] = ["7Q2M-0XKD-9RTA", "C4VH-1EZB-83NW"];
 const letters = "C4VH1EZB83NW";
 const account = "account";
-const keys = SealingKeys.ofAccount(AccountKeys.make(randomBytes), ["Keys", "Vault"]);
+const keys = SealingKeys.ofAccount(AccountKeys.make(randomBytes),
+  ZoneSet.allBut(["Keys", "Vault"]));
 
 /** A fast function in the place of scrypt. */
 const hurried = async (password, { salt, count }) => hkdf(password, { salt, info: salt, count });

@@ -10,6 +10,7 @@ import {
 import { keysInRing, ringFields } from "../../../Sources/WebClient/sealing/keyRing.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
 import { x25519PublicKey } from "../../../Sources/WebClient/sealing/x25519.js";
+import { ZoneSet } from "../../../Sources/WebClient/sealing/zoneSet.js";
 import { draft } from "./support/deskApp.js";
 import { KeylessRelay, SealingDevice } from "./support/keylessRelay.js";
 import { read, send } from "./support/sealedStage.js";
@@ -22,7 +23,7 @@ import { identity, TestDevice } from "./support/testDevice.js";
 const bytes = (number) => new Uint8Array(32).fill(number);
 const generation = (number) => new KeyGeneration(bytes(number));
 const accountKeys = (...numbers) => SealingKeys.ofAccount(
-  new AccountKeys(bytes(9), numbers.map(generation)), ["Keys"]);
+  new AccountKeys(bytes(9), numbers.map(generation)), ZoneSet.allBut(["Keys"]));
 
 const keysOf = (device) => SealingKeys.ofStored(device.disk.values.get("seal.keys"));
 const currentOf = (device) => keysOf(device).account.current.id;
@@ -334,13 +335,14 @@ test("two rotations at once make a key that follows from both", () => {
 
 test("zones that are plain for both stay plain", () => {
   const { relay, desk } = stage();
-  const keys = SealingKeys.ofAccount(accountKeys(1).account.adding(generation(2)), []);
+  const keys = SealingKeys.ofAccount(accountKeys(1).account.adding(generation(2)),
+    ZoneSet.allBut([]));
   const privateKey = privateKeyOf(desk);
   const fields = nextFields({ keys, author: desk.id, without: [] },
     { device: desk.id, publicKey: x25519PublicKey(privateKey), privateKey });
   putKeyRecord(relay, { name: nextRecord(desk.id), type: nextType, fields });
   read(relay, desk);
-  assert.deepEqual(keysOf(desk).plainZones, []);
+  assert.deepEqual(keysOf(desk).sealed.member, { plain: [] });
 });
 
 test("a device makes keys without another, and adopts them once the relay has them", () => {

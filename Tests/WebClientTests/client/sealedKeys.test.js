@@ -4,6 +4,7 @@ import { Replica } from "../../../Sources/WebClient/client/replica/replica.js";
 import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
 import { AccountKeys, KeyGeneration } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
+import { ZoneSet } from "../../../Sources/WebClient/sealing/zoneSet.js";
 import { desk as app, note } from "./support/deskApp.js";
 import { KeylessRelay, openedBy, SealingDevice, sealKeys } from "./support/keylessRelay.js";
 import { pair, send, write } from "./support/sealedStage.js";
@@ -87,7 +88,8 @@ test("a device without an account has no keys", () => {
 const accountKeys = (names, numbers, plain = ["Vault"]) => {
   const bytes = (number) => new Uint8Array(32).fill(number);
   const generations = numbers.map((number) => new KeyGeneration(bytes(number)));
-  return SealingKeys.ofAccount(new AccountKeys(bytes(names), generations), plain).storedValue;
+  return SealingKeys.ofAccount(new AccountKeys(bytes(names), generations), ZoneSet.allBut(plain))
+    .storedValue;
 };
 
 test("an account's keys seal every zone but the plain ones, also after a reload", () => {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { AccountKeys, KeyGeneration } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { ringFields } from "../../../Sources/WebClient/sealing/keyRing.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
+import { ZoneSet } from "../../../Sources/WebClient/sealing/zoneSet.js";
 import { note } from "./support/deskApp.js";
 import {
   KeylessRelay, sealedDevice, SealingDevice, sealKeys,
@@ -85,7 +86,7 @@ test("other zones are not locked", () => {
 
 const bytes = new Uint8Array(32).fill(9);
 const account = SealingKeys.ofAccount(
-  new AccountKeys(bytes, [new KeyGeneration(bytes)]), ["Keys", "Open"]);
+  new AccountKeys(bytes, [new KeyGeneration(bytes)]), ZoneSet.allBut(["Keys", "Open"]));
 
 const ring = (fields = ringFields(account)) => ({
   zone: "Keys", name: "ring", type: "keyRing", fields, modifiedAt: 1_000, device: "d".repeat(16),
@@ -109,7 +110,7 @@ test("the account's keys lock all zones but the plain ones, also after a reload"
   };
   isLocked();
   assert.deepEqual(phone.disk.values.get("seal.locked"),
-    { zones: ["Later"], allBut: ["Keys", "Open"] });
+    { zones: ["Later"], plain: ["Keys", "Open"] });
   phone.reopen();
   isLocked();
   assert.equal(phone.sealStored(account.storedValue), true);

@@ -5,15 +5,17 @@ import {
   authorIn, deviceFields, deviceIn, nextFields, nextIn, publicKeyIn,
 } from "../../../Sources/WebClient/sealing/keyHandover.js";
 import {
-  keysInRing, plainZonesIn, ringFields,
+  keysInRing, ringFields, sealedZonesIn,
 } from "../../../Sources/WebClient/sealing/keyRing.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
 import { x25519PublicKey } from "../../../Sources/WebClient/sealing/x25519.js";
+import { ZoneSet } from "../../../Sources/WebClient/sealing/zoneSet.js";
 
 const bytes = (number) => new Uint8Array(32).fill(number);
 const generation = (number) => new KeyGeneration(bytes(number));
 const account = (...numbers) => new AccountKeys(bytes(9), numbers.map(generation));
-const keys = (...numbers) => SealingKeys.ofAccount(account(...numbers), ["Vault", "Keys"]);
+const keys = (...numbers) => SealingKeys.ofAccount(account(...numbers),
+  ZoneSet.allBut(["Vault", "Keys"]));
 const ids = (accountKeys) => accountKeys.generations.map(({ id }) => id);
 const [desk, phone] = ["000000000000000d", "000000000000000e"];
 const deskKey = x25519PublicKey(bytes(1));
@@ -56,8 +58,11 @@ test("the record of all keys opens with the generation that seals, and no other"
     { ...fields, sealed }, { ...fields, sealed: `${fields.sealed}AAA` }]) {
     assert.equal(keysInRing(changed, generation(2)).fault, "malformed");
   }
-  assert.deepEqual(plainZonesIn(fields), ["Keys", "Vault"]);
-  assert.deepEqual(plainZonesIn({ plain: "Vault" }), []);
+  assert.deepEqual(sealedZonesIn(fields).member, { plain: ["Keys", "Vault"] });
+  assert.deepEqual(sealedZonesIn({ plain: "Vault" }).member, { plain: [] });
+  const only = SealingKeys.ofAccount(account(1), ZoneSet.only(["Todos"]));
+  assert.deepEqual(ringFields(only).only, ["Todos"]);
+  assert.ok(keysInRing(ringFields(only), generation(1)).keys.isSame(only));
   assert.equal(ringFields(SealingKeys.ofZones([account(1).zoneKeys("Desk")])), null);
 });
 

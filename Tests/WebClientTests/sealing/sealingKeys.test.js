@@ -3,12 +3,13 @@ import test from "node:test";
 import { AccountKeys, KeyGeneration } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
 import { unwrap, wrap } from "../../../Sources/WebClient/sealing/wrappedKeys.js";
+import { ZoneSet } from "../../../Sources/WebClient/sealing/zoneSet.js";
 
 const bytes = (number) => new Uint8Array(32).fill(number);
 const accountKeys = (names, ...numbers) =>
   new AccountKeys(bytes(names), numbers.map((number) => new KeyGeneration(bytes(number))));
 const ofAccount = (names, numbers, plain = []) =>
-  SealingKeys.ofAccount(accountKeys(names, ...numbers), plain);
+  SealingKeys.ofAccount(accountKeys(names, ...numbers), ZoneSet.allBut(plain));
 const ofZones = (zones, names, ...numbers) =>
   SealingKeys.ofZones(zones.map((zone) => accountKeys(names, ...numbers).zoneKeys(zone)));
 

@@ -1,8 +1,10 @@
+import { isRing } from "../../sealing/keyRing.js";
 import { covers, generationOf, isSamePlace, knowing, reached, readToken } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
 import { applyAnswer } from "./answers.js";
 import { trim } from "./editing.js";
+import { sealAwaitedZones, sealFurtherZones } from "./furtherZones.js";
 import { takeHandovers } from "./keyHandover.js";
 import { hasLostTag, isLost } from "./lostTags.js";
 import { knownTag, knows } from "./outbox.js";
@@ -36,6 +38,7 @@ export function applyArrivals(state, arrivals, clock) {
       applyAnswer(state, arrival.id, arrival.answer, applied);
       advanceByAnswer(state, arrival.answer, arrival.isLink, applied);
       applyOvertaken(state, applied);
+      if (sealAwaitedZones(state)) applied.foundGap = true;
     }
   }
   endRestore(state);
@@ -74,7 +77,9 @@ function applyPage(state, page, applied) {
     }
   }
   lockSealedAccount(state, arrivals);
-  if (takeHandovers(state, arrivals) && state.sealing.hasUnreadable) {
+  const hasNewKeys = takeHandovers(state, arrivals);
+  const sealsMore = (hasNewKeys || arrivals.some(isRing)) && sealFurtherZones(state);
+  if (sealsMore || (hasNewKeys && state.sealing.hasUnreadable)) {
     // What could not be read is read again, with the new keys.
     readAgain(state);
     applied.foundGap = true;

@@ -50,10 +50,13 @@ export function makeDeviceKey(state, secret, clock) {
  * other devices that the account is sealed, and a phrase needs it. */
 function putKeyRing(state, clock) {
   const { held } = state.sealing;
+  if (held.sealed.isEmpty) return;
   const record = state.transaction.record(keyOf({ zone: keysZone, name: ringRecord }));
   const { keys, fault } = keysInRing(record?.fields, held.account.current);
-  if (isOfOthers(held, record, fault) || keys?.isSame(held)) return;
-  putKeyRecord(state, { name: ringRecord, type: ringType, fields: ringFields(held) }, clock);
+  if (isOfOthers(held, record, fault)) return;
+  const all = keys ? held.sealing(keys.sealed) : held;
+  if (keys?.isSame(all)) return;
+  putKeyRecord(state, { name: ringRecord, type: ringType, fields: ringFields(all) }, clock);
 }
 
 /** True if the record of the keys is sealed with a generation that this device does not have:
@@ -91,8 +94,9 @@ export function makeKeys(state, { secret, without }, clock) {
     throw new EditError("refused", "this device does not have the account's keys");
   }
   const ring = state.transaction.record(keyOf({ zone: keysZone, name: ringRecord }));
-  const { fault } = keysInRing(ring?.fields, held.account.current);
-  if (isOfOthers(held, ring, fault)) throw keysChanged();
+  const { keys, fault } = keysInRing(ring?.fields, held.account.current);
+  const sealsMore = !!keys && !held.sealed.includes(keys.sealed);
+  if (sealsMore || isOfOthers(held, ring, fault)) throw keysChanged();
   const rotation = keyRotation({ keys: held, secret, device, privateKey, members, without });
   if (!rotation) {
     throw new EditError("refused",
@@ -185,14 +189,13 @@ function takeNext(state, { name, fields }) {
  */
 function adoptNext(state, { keys, without }) {
   const { sealing, transaction } = state;
-  const { account, plainZones } = sealing.held;
+  const { account, sealed } = sealing.held;
   const joined = keys.account && account.joined(keys.account);
   if (!joined) return false;
   sealing.members.remove(without);
   storeMembers(state);
   if (joined === account) return false;
-  const plain = plainZones.filter((zone) => keys.plainZones.includes(zone));
-  sealing.adopt(SealingKeys.ofAccount(joined, plain));
+  sealing.adopt(SealingKeys.ofAccount(joined, sealed.union(keys.sealed)));
   sealing.retryConflicts();
   transaction.setValue(storedSeals.keys, sealing.held.storedValue);
   return true;

@@ -32,7 +32,7 @@ export function keyRotation({ keys, secret, device, privateKey, members, without
   const generation = new KeyGeneration(secret);
   const next = keys?.account?.adding(generation);
   if (!next) return null;
-  const all = SealingKeys.ofAccount(next, keys.plainZones);
+  const all = SealingKeys.ofAccount(next, keys.sealed);
   const staying = members.list.filter((member) =>
     member.device !== device && !without.includes(member.device));
   const handover = { keys: all, author: device, without };

@@ -6,6 +6,7 @@ import { haveSameZones, includesWrites } from "../scope.js";
 import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
 import { DueIndex } from "./dueIndex.js";
 import { adoptEdits, changeRecords, decide, EditError, makeDueEdits } from "./editing.js";
+import { sealAwaitedZones, sealFurtherZones } from "./furtherZones.js";
 import { applyArrivals, applyOvertaken } from "./incoming.js";
 import { WriteTransaction } from "./writeTransaction.js";
 import { limits } from "../limits.js";
@@ -29,8 +30,9 @@ import { followSteps } from "./stamps.js";
  * Position up to which the device has read (`position`): `nothing` (nothing is known, or the cursor
  * was lost: a snapshot comes next), `snapshot` (during a snapshot, up to `token`), `cursor`.
  *
- * One file per topic: `answers`, `editing`, `incoming`, `keyHandover`, `lineage`, `lostTags`,
- * `outgoing`, `reconciling`, `restore`, `sealedVersions`, `sealing`, `stamps`, `writer`.
+ * One file per topic: `answers`, `editing`, `furtherZones`, `incoming`, `keyHandover`, `lineage`,
+ * `lostTags`, `outgoing`, `plainZones`, `reconciling`, `restore`, `sealedVersions`, `sealing`,
+ * `stamps`, `writer`.
  */
 export class Replica {
   /**
@@ -105,7 +107,10 @@ export class Replica {
 
   #run(job, clock) {
     switch (job.task) {
-      case "load": return reopenParked(this, ({ state }) => wasIntercepted(state.refusal)) ?? null;
+      case "load":
+        reopenParked(this, ({ state }) => wasIntercepted(state.refusal));
+        sealFurtherZones(this);
+        return null;
       case "freezeBatch": return null;
       case "change": return this.#ordered(job, () => changeRecords(this, job.make, clock));
       case "decide":
@@ -122,14 +127,12 @@ export class Replica {
       case "refuseBatch": {
         const applied = this.newApplied();
         refuseBatch(this, job.id, job.refusal);
-        applyOvertaken(this, applied);
-        return { ...applied, position: this.position };
+        return this.#finishBatch(applied);
       }
       case "setAside": {
         const applied = this.newApplied();
         setAside(this, job.id);
-        applyOvertaken(this, applied);
-        return { ...applied, position: this.position };
+        return this.#finishBatch(applied);
       }
       case "retryRefused":
         this.setAside.clear();
@@ -147,6 +150,13 @@ export class Replica {
         return this.newApplied();
       default: throw new TypeError(`unknown task ${job.task}`);
     }
+  }
+
+  /** Handles what has waited for the end of a batch that was not answered. */
+  #finishBatch(applied) {
+    applyOvertaken(this, applied);
+    const foundGap = sealAwaitedZones(this) || applied.foundGap;
+    return { ...applied, foundGap, position: this.position };
   }
 
   /** Performs an order of another tab once. A tab that received no answer repeats its order. */

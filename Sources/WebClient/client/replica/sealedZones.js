@@ -1,10 +1,11 @@
 import { equal } from "../../json/jsonValue.js";
 import { hexBytes, is64Bits } from "../../sealing/hex.js";
-import { RecordVersion } from "../../sealing/recordVersion.js";
+import { plainVersion, RecordVersion } from "../../sealing/recordVersion.js";
 import { SealingKeys } from "../../sealing/sealingKeys.js";
 import { vectorEntriesMax, VersionVector } from "../../sealing/versionVector.js";
 import { x25519Bytes } from "../../sealing/x25519.js";
 import { ZoneSeal } from "../../sealing/zoneSeal.js";
+import { ZoneSet } from "../../sealing/zoneSet.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { keyOf } from "../record.js";
@@ -20,9 +21,10 @@ export const storedSeals = {
 
 /**
  * Reason that a record cannot be read, as it is stored: the kind of a `SealFault`, and the id of
- * the generation of keys that is missing, null for another fault.
+ * the generation of keys that is missing, null for another fault. `tag`: that of a record that is
+ * not sealed.
  *
- * @typedef {{kind: string, keyId: string | null}} Fault
+ * @typedef {{kind: string, keyId: string | null, tag?: number}} Fault
  */
 
 /**
@@ -61,6 +63,9 @@ export class SealedZones {
   #hasMore = false;
   /** @type {ZoneLock} */
   lock;
+  /** Zones that another device has sealed, and this one will, once their changes in flight are
+   * answered. */
+  awaited = ZoneSet.empty;
   /** This device's own key, for new keys of the account; null until it has one.
    * @type {Uint8Array | null} */
   privateKey;
@@ -155,14 +160,16 @@ export class SealedZones {
   /** True if the relay is known to have records that the device cannot read. */
   get hasUnreadable() {
     return this.#unreadable.size > 0 || this.#hasMore || this.#conflicts.size > 0
-      || !this.lock.isEmpty;
+      || !this.lock.isEmpty || !this.awaited.isEmpty;
   }
 
   /** True if the relay has a version of this record that the device cannot read, or may have
    * one. */
   isUnreadable(record) {
-    if (this.isLocked(record.zone)) return true;
-    if (!this.hasUnreadable || !this.isSealed(record.zone)) return false;
+    const { zone } = record;
+    const isSealed = this.isSealed(zone);
+    if (!isSealed && (this.lock.has(zone) || this.awaited.has(zone))) return true;
+    if (!this.hasUnreadable || !isSealed) return false;
     const key = this.relayKey(record);
     return this.#unreadable.has(key) || this.#conflicts.has(key);
   }
@@ -172,7 +179,8 @@ export class SealedZones {
 
   /** Returns the first of them, with their names at the relay. */
   firstUnreadable(count) {
-    return sorted(this.#all).slice(0, count).map(([key, fault]) => ({ ...placeOf(key), ...fault }));
+    return sorted(this.#all).slice(0, count)
+      .map(([key, { kind, keyId }]) => ({ ...placeOf(key), kind, keyId }));
   }
 
   get #all() { return new Map([...this.#conflicts, ...this.#unreadable]); }
@@ -181,13 +189,15 @@ export class SealedZones {
    * Notes that a record at the relay can be read (null), or cannot be. Returns true if that changed
    * what is stored.
    *
-   * @param {string} key
+   * @param {{zone: string, name: string, tag: number}} record
    * @param {import("../../sealing/zoneSeal.js").SealFault | null} fault
    */
-  note(key, fault) {
+  note(record, fault) {
+    const key = keyOf(record);
     this.#conflicts.delete(key);
     if (!fault) return this.#unreadable.delete(key);
-    const noted = faultOf(fault);
+    const isPlain = fault.kind === "notSealed";
+    const noted = { ...faultOf(fault), ...isPlain && { tag: record.tag } };
     if (equal(this.#unreadable.get(key), noted)) return false;
     if (!this.#unreadable.has(key) && this.#unreadable.size >= limits.unreadableRecords) {
       const isNews = !this.#hasMore;
@@ -196,6 +206,15 @@ export class SealedZones {
     }
     this.#unreadable.set(key, noted);
     return true;
+  }
+
+  /** Notes that this version of a record includes the one that is not sealed, if the relay has one.
+   * Returns true if that changed what is stored. */
+  noteIncluded({ zone, name, version }) {
+    if (this.#unreadable.size === 0) return false;
+    const key = keyOf({ zone, name });
+    const plain = plainVersion(this.#unreadable.get(key)?.tag ?? 0);
+    return plain !== null && version.vector.names(plain.id) && this.#unreadable.delete(key);
   }
 
   noteConflict(key, fault) { this.#conflicts.set(key, faultOf(fault)); }
@@ -212,14 +231,14 @@ export class SealedZones {
 
   get storedUnreadable() {
     const records = sorted(this.#unreadable).map(
-      ([key, { kind, keyId }]) => ({ ...placeOf(key), fault: kind, key: keyId }));
+      ([key, { kind, keyId, ...tag }]) => ({ ...placeOf(key), fault: kind, key: keyId, ...tag }));
     return { more: this.#hasMore, records };
   }
 
   #restoreUnreadable(stored) {
     this.#hasMore = stored?.more === true;
-    for (const { zone, name, fault: kind, key: keyId } of stored?.records ?? []) {
-      this.#unreadable.set(keyOf({ zone, name }), { kind, keyId });
+    for (const { zone, name, fault: kind, key: keyId, ...tag } of stored?.records ?? []) {
+      this.#unreadable.set(keyOf({ zone, name }), { kind, keyId, ...tag });
     }
   }
 }

@@ -1,10 +1,11 @@
 import { namesUnsealedFiles } from "../../model/fileReference.js";
-import { isRing, plainZonesIn } from "../../sealing/keyRing.js";
+import { isRing, keysInRing, sealedZonesIn } from "../../sealing/keyRing.js";
 import { SealingKeys } from "../../sealing/sealingKeys.js";
 import { SealFault, ZoneSeal } from "../../sealing/zoneSeal.js";
 import { keyOf, standsForLost } from "../record.js";
 import { EditError } from "./editing.js";
 import { recordOf, waiting } from "./outbox.js";
+import { includesPlain, makeSealed } from "./plainZones.js";
 import { readAgain } from "./restore.js";
 import { storedSeals } from "./sealedZones.js";
 import { noteOwnVersions } from "./writer.js";
@@ -26,8 +27,9 @@ export function adoptSeals(state, stored) {
  *
  * @param {any} stored `SealingKeys.storedValue`
  * @param {{replacesPlain?: boolean}} [options] `replacesPlain`: for keys of an account that seals
- *   these zones already. Plain records of them are then not refused, but taken for foreign ones:
- *   the device drops them, and seals its own changes that wait.
+ *   these zones already. Plain records of them are then not refused. In an account that has always
+ *   sealed them, they are foreign: the device drops them, and seals its own changes that wait. In
+ *   one that had plain zones before (`ZoneSet.only`), they are the zone's records.
  * @throws {EditError} if they cannot be adopted
  */
 export function checkedSeals(state, stored, { replacesPlain = false } = {}) {
@@ -35,7 +37,7 @@ export function checkedSeals(state, stored, { replacesPlain = false } = {}) {
   if (!keys) throw refused("the keys are not those of a device; pair it again");
   const { held } = state.sealing;
   const adopted = held?.replacedBy(keys) ?? keys;
-  if (held && !adopted.includes(held)) {
+  if (held && !held.sealed?.isEmpty && !adopted.includes(held)) {
     throw refused("this device has sealed records, and their key is not among the new ones; "
       + "sign out here first");
   }
@@ -53,8 +55,12 @@ export function writeSeals(state, adopted, { replacesPlain = false } = {}) {
   const { sealing, transaction } = state;
   if (sealing.held?.isSame(adopted)) return false;
   for (const zone of newlySealed(state, adopted)) {
-    if (replacesPlain) forgetPlainVersions(state, zone);
-    removeRead(state, zone);
+    if (replacesPlain && adopted.sealed?.isOnly) {
+      makeSealed(state, zone);
+    } else {
+      if (replacesPlain) forgetPlainVersions(state, zone);
+      removeRead(state, zone);
+    }
   }
   sealing.adopt(adopted);
   sealing.retryConflicts();
@@ -103,8 +109,8 @@ function checkZone({ transaction }, keys) {
 function checkSent({ transaction }, zone) {
   const isSent = ({ state, zone: other }) => state.kind === "sent" && other === zone;
   if (transaction.outbox.entries().some(isSent)) {
-    throw refused(`a change of zone ${zone} may be at the relay without a seal; sign out here `
-      + "first");
+    throw refused(`a change of zone ${zone} is on its way to the relay without a seal; try again, `
+      + "or sign out here first");
   }
 }
 
@@ -156,14 +162,17 @@ function storeLock({ sealing, transaction }) {
   transaction.setValue(storedSeals.locked, sealing.lock.storedValue);
 }
 
-/** Locks all zones if a page shows that the account is sealed, and this device has no keys.
+/** Locks the sealed zones if a page shows that the account is sealed, and this device has no keys.
  *
  * @param {Arrived[]} arrivals */
 export function lockSealedAccount(state, arrivals) {
-  if (!state.sealing.isEmpty || state.scope?.zones) return;
+  const { held, lock } = state.sealing;
+  const sealsNothing = held === null || held.sealed?.isEmpty;
+  if (!sealsNothing || state.scope?.zones) return;
   for (const record of arrivals) {
-    if (!isRing(record)) continue;
-    state.sealing.lock.lockAllBut(plainZonesIn(record.fields));
+    // What opens with the device's keys is sealed by them (`sealFurtherZones`).
+    if (!isRing(record) || (held && keysInRing(record.fields, held.account.current).keys)) continue;
+    lock.addAccount(sealedZonesIn(record.fields));
     storeLock(state);
   }
 }
@@ -215,9 +224,12 @@ export function arrivedRecords(state, page, isSnapshot) {
     const { arrived, fault } = opened(state, seal, record);
     if (arrived) arrivals.push(arrived);
     else withheld.push(record);
-    // A tombstone hides nothing that could be read.
-    const noted = arrived || record.deleted ? null : fault;
-    if (sealing.note(keyOf(record), noted)) hasNoted = true;
+    // A tombstone hides nothing that could be read, and a plain record from before the zone was
+    // sealed nothing that is not held.
+    const isKnown = arrived || record.deleted
+      || (fault.kind === "notSealed" && includesPlain(state, record));
+    if (sealing.note(record, isKnown ? null : fault)) hasNoted = true;
+    if (arrived && sealing.noteIncluded(arrived)) hasNoted = true;
   }
   if (hasNoted) storeUnreadable(state);
   for (const { zone, name, record } of heldOf(state, withheld)) {
@@ -238,7 +250,7 @@ function faultOfPlain({ sealing }, record) {
 /** Locks the record's zone. Returns true if that changed what is stored. */
 function noteLocked({ sealing }, record, fault) {
   const isNews = sealing.lock.add(record.zone);
-  return sealing.note(keyOf(record), record.deleted ? null : fault) || isNews;
+  return sealing.note(record, record.deleted ? null : fault) || isNews;
 }
 
 /** Returns those of the relay's records that this device holds, with their names here. */
@@ -297,6 +309,6 @@ function openedConflict(state, seal, entry, server) {
     sealing.noteConflict(key, fault);
     return { kind: "unreadable" };
   }
-  if (sealing.note(key, null)) storeUnreadable(state);
+  if (sealing.note(server, null)) storeUnreadable(state);
   return { kind: "opened", arrived };
 }

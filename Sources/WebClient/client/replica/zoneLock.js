@@ -1,29 +1,26 @@
 import { compareText } from "../../json/utf8.js";
 import { isName } from "../../model/name.js";
 import { keysZone } from "../../sealing/keyRing.js";
+import { ZoneSet } from "../../sealing/zoneSet.js";
 
-/** Zones that are locked (`SealedZones`): some, or all of an account but some. */
+/** Zones that are locked (`SealedZones`): those of which sealed records have come, and those that
+ * the record of the account's keys names. */
 export class ZoneLock {
   #zones;
-  /** Zones that are not locked although the account is; null: the account is not.
-   * @type {Set<string> | null} */
-  #plainZones;
+  #account;
 
   /** @param {any} stored `storedValue`; another form locks nothing: the records do so again */
   constructor(stored) {
     this.#zones = new Set(namesIn(stored?.zones));
-    this.#plainZones = Array.isArray(stored?.allBut) ? new Set(namesIn(stored.allBut)) : null;
+    this.#account = ZoneSet.ofMember(stored) ?? ZoneSet.empty;
   }
 
-  get isEmpty() { return this.#zones.size === 0 && this.#plainZones === null; }
+  get isEmpty() { return this.#zones.size === 0 && this.#account.isEmpty; }
 
-  /** Zones that were locked one by one. */
+  /** Zones of which sealed records have come. */
   get zones() { return [...this.#zones].sort(compareText); }
 
-  has(zone) {
-    if (this.#zones.has(zone)) return true;
-    return this.#plainZones !== null && zone !== keysZone && !this.#plainZones.has(zone);
-  }
+  has(zone) { return this.#zones.has(zone) || (zone !== keysZone && this.#account.has(zone)); }
 
   /** Returns true if the zone was not among `zones` before. */
   add(zone) {
@@ -32,21 +29,19 @@ export class ZoneLock {
     return true;
   }
 
-  /** @param {Iterable<string>} plainZones */
-  lockAllBut(plainZones) { this.#plainZones = new Set(plainZones); }
+  /** Locks further zones of the account. @param {ZoneSet} sealed */
+  addAccount(sealed) { this.#account = this.#account.union(sealed); }
 
   /** Opens what these keys open.
    * @param {import("../../sealing/sealingKeys.js").SealingKeys} keys */
   open(keys) {
     for (const zone of this.#zones) if (keys.zoneKeys(zone)) this.#zones.delete(zone);
-    if (keys.account) this.#plainZones = null;
+    if (keys.account) this.#account = ZoneSet.empty;
   }
 
   /** undefined if nothing is locked. */
   get storedValue() {
-    if (this.isEmpty) return undefined;
-    const all = this.#plainZones && { allBut: [...this.#plainZones].sort(compareText) };
-    return { zones: this.zones, ...all };
+    return this.isEmpty ? undefined : { zones: this.zones, ...this.#account.member };
   }
 }
 

@@ -155,6 +155,9 @@ export class SealingDevice extends Device {
     return this.page(records, this.#cursor - 1, this.#cursor);
   }
 
+  /** Reads all from the beginning, if the replica asks for that. */
+  readAgain(records) { return this.page(records, null, this.#cursor); }
+
   page(changes, from, to) {
     const since = from === null ? null : this.#token(from);
     return this.apply({ kind: "page",
