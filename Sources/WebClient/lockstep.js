@@ -38,6 +38,7 @@
  *   platform?, appVersion?}`. What was edited before goes to the account. The code of an account
  *   whose zones are sealed has 24 letters, of which the relay gets the first 12. If the others are
  *   missing or wrong, `askSecondHalf({isWrong, triesLeft})` resolves with them, null to give up.
+ *   A device with `status.lockedZones` joins its account again in this way, to get the keys.
  *   `issueCode({zones?, access?, expiresIn?})`: a code for another device, `{code, linkCode,
  *   expiresAt, scope?}`; `linkCode` is the part of it for a link. `zones`, 1 to 16 names,
  *   and `access`, "read" or "write", limit that device; what is missing is that of this device,
@@ -440,11 +441,13 @@ export class Lockstep {
     checkDevice(device);
     const { deviceName, platform = "web", appVersion = "1" } = device;
     const known = await this.#store.value("identity");
-    if (known && this.status.state !== "needsPairing") {
+    const { state, lockedZones } = this.status;
+    const mayJoin = !known || state === "needsPairing" || (typed && lockedZones.length > 0);
+    if (!mayJoin) {
       throw new EditError("alreadyPaired", "this device belongs to an account; sign out first");
     }
     const { identity, wrapped } = await send({ deviceName, platform, appVersion });
-    const { accountID: account, deviceID, token, scope = null } = identity;
+    const { accountID: account, token, scope = null } = identity;
     try {
       // Nothing is stored before the keys are open: the device could send records as they are.
       if (wrapped !== undefined) {
@@ -459,9 +462,15 @@ export class Lockstep {
       }
     } catch (error) {
       // The new device would never be used.
-      await this.#accounts.revoke(token, deviceID).catch(() => {});
+      await this.#discard(identity);
       throw error;
     }
+    // The former device of this browser, if it joined again for the keys, is not used any more.
+    if (known && state !== "needsPairing") await this.#discard(known);
+  }
+
+  async #discard({ token, deviceID }) {
+    await this.#accounts.revoke(token, deviceID).catch(() => {});
   }
 
   async #token() { return (await this.#identity()).token; }

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import urllib.request
+import uuid
 
 from playwright.sync_api import expect
 
@@ -23,6 +24,19 @@ WRAP = """async ({ account, letters }) => {
   const salt = newWrapSalt(random);
   const { password, parameters } = wrapStretching(letters, salt);
   return wrap(keys, { account, salt, key: scrypt(password, parameters) });
+}"""
+# The record of the keys, and the same keys for a code; they seal the memos alone.
+SEAL_MEMOS = """async ({ account, letters }) => {
+  const [{ AccountKeys }, { SealingKeys }, { ZoneSet }, { ringFields }, { scrypt },
+    { newWrapSalt, wrap, wrapStretching }] = await Promise.all(
+      ["accountKeys", "sealingKeys", "zoneSet", "keyRing", "scrypt", "wrappedKeys"]
+        .map((name) => import(`/sealing/${name}.js`)));
+  const random = (count) => crypto.getRandomValues(new Uint8Array(count));
+  const keys = SealingKeys.ofAccount(AccountKeys.make(random), ZoneSet.only(["Memos"]));
+  const salt = newWrapSalt(random);
+  const { password, parameters } = wrapStretching(letters, salt);
+  const wrapped = wrap(keys, { account, salt, key: scrypt(password, parameters) });
+  return { wrapped, ring: ringFields(keys) };
 }"""
 TESTS = pathlib.Path(__file__).parents[2]
 CHECKS = "/Tests/WebClientTests/sealing/sealChecks.js"
@@ -300,6 +314,50 @@ class SealedStories(Story):
         page.get_by_role("dialog").get_by_role("button", name="Remove").click()
         expect(page.get_by_text("“by hand” could not get the account's new keys")).to_be_visible()
         self.has_no_barrier(first, "devices to pair again")
+
+    def test_a_page_of_a_zone_that_is_sealed_later_takes_the_keys_and_goes_on(self):
+        person = self.visitor(color_scheme="dark", viewport={"width": 390, "height": 844})
+        page = person.page
+        person.pair(self.ask("/v1/pairings", {})["code"])
+        self.writes_memo(person)
+        person.go("Timer")
+        made = page.evaluate(SEAL_MEMOS, {
+            "account": self.account["accountID"], "letters": SECOND.replace("-", "")})
+        self.ask("/v1/zones/Keys/records", {"id": str(uuid.uuid4()), "records": [{
+            "name": "ring", "type": "keyRing", "fields": made["ring"], "modifiedAt": 1,
+            "baseTag": 0}]})
+        person.sees_sync("Keys missing")
+        person.go("Memos")
+        expect(page.locator(".plan-note")).to_contain_text("Memos is sealed, and this browser")
+        expect(page.get_by_role("button", name="New memo")).to_be_hidden()
+        self.has_no_barrier(person, "a locked view")
+        person.go("Clipboard")
+        page.get_by_label("New item").fill("goes on")
+        person.press("Add")
+        person.go("Devices")
+        page.get_by_label("Whole code").fill("7Q2M-0XKD-9RTA")
+        person.press("Open", exact=True)
+        expect(page.get_by_role("alert")).to_contain_text("24 letters")
+        self.has_no_barrier(person, "a card for the keys")
+        self.is_not_too_wide(person, "a card for the keys")
+        code = self.ask("/v1/pairings", {"wrapped": made["wrapped"]})["code"]
+        page.get_by_label("Whole code").fill(f"{code}-0000-0000-0000")
+        person.press("Open", exact=True)
+        page.get_by_label("Second half").fill(SECOND)
+        person.press("Open the account")
+        self.compares(person)
+        expect(page.get_by_label("Whole code")).to_be_hidden()
+        expect(page.locator(".compare li")).to_have_count(6)
+        self.assertEqual(len(self.devices()), 2)
+        self.reads_memo(person)
+        # It is sealed in the place of the plain record, and the rest stays plain.
+        changes = self.ask("/v1/changes")["changes"]
+        fields = [sorted(it["fields"]) for it in changes if it["zone"] == "Memos"]
+        self.assertIn(["key", "sealed"], fields)
+        self.assertEqual(len([it for it in changes if it["zone"] == "Clipboard"]), 1)
+        second = self.visitor()
+        self.join(second, person.show_code())
+        self.reads_memo(second)
 
     def test_a_code_for_some_apps_carries_their_keys_alone(self):
         first, second = self.sealed_visitor(), self.visitor()

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { systemEnvironment } from "../../../Sources/WebClient/client/transport/environment.js";
 import {
@@ -8,6 +8,7 @@ import {
 import { Lockstep } from "../../../Sources/WebClient/lockstep.js";
 import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
 import { AccountKeys } from "../../../Sources/WebClient/sealing/accountKeys.js";
+import { ringFields } from "../../../Sources/WebClient/sealing/keyRing.js";
 import { scrypt } from "../../../Sources/WebClient/sealing/scrypt.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
 import { hkdf } from "../../../Sources/WebClient/sealing/sha256.js";
@@ -297,10 +298,10 @@ class Hand {
     return parse(text);
   }
 
-  async code() {
+  async code(of = keys) {
     const salt = randomBytes(16);
     const { password, parameters } = wrapStretching(letters, salt);
-    const text = wrap(keys,
+    const text = wrap(of,
       { account: this.accountID, salt, key: scrypt(password, parameters) });
     return (await this.call("POST", "/v1/pairings", { wrapped: text })).code;
   }
@@ -386,4 +387,39 @@ test("a device that has left the account gets no new keys, and its records are d
       [`device/${id}`, `next/${id}`])].sort());
     await two.syncNow();
     assert.equal(await two.checkWords(), await one.checkWords());
+  });
+
+test("a device without the keys of its account joins again for them, and keeps what it has",
+  { ...needsProgram, timeout: 60_000 }, async (context) => {
+    const relay = await RelayProcess.start();
+    context.after(() => relay.remove());
+    const hand = await Hand.open(relay);
+    const some = SealingKeys.ofAccount(keys.account, ZoneSet.only(["Model"]));
+    const page = await new Browser().open(relay);
+    context.after(() => page.close());
+    await page.join((await hand.call("POST", "/v1/pairings", {})).code, device);
+    await add(page, "before", "plain");
+    await until(page, inState("inSync"));
+    await assert.rejects(page.join(`${await hand.code(some)}-${second}`, device),
+      { code: "alreadyPaired" });
+    await hand.call("POST", "/v1/zones/Keys/records", { id: randomUUID(), records: [{
+      name: "ring", type: "keyRing", fields: ringFields(some), modifiedAt: 1, baseTag: 0 }] });
+    await until(page, inState("needsPerson"));
+    const { deviceID, lockedZones } = page.status;
+    assert.deepEqual(lockedZones, ["Model"]);
+    await assert.rejects(add(page, "later", "refused"), { code: "refused" });
+
+    await page.join(`${await hand.code(some)}-${second}`, device);
+    await until(page, inState("inSync"));
+    assert.deepEqual([page.status.lockedZones, await page.checkWords()],
+      [[], keys.account.current.checkWords()]);
+    assert.notEqual(page.status.deviceID, deviceID);
+    const devices = (await page.devices()).map((it) => it.deviceID);
+    assert.equal(devices.length, 2);
+    assert.ok(!devices.includes(deviceID));
+    await add(page, "later", "sealed");
+    await until(page, inState("inSync"));
+    assert.ok(shows("before", "plain")(page));
+    const { changes } = await hand.call("GET", "/v1/changes");
+    assert.equal(changes.filter(({ type }) => type === "Sealed").length, 2);
   });

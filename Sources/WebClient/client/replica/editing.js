@@ -146,7 +146,7 @@ function checkScope(state, zone) {
 function checkLock({ sealing }, zone) {
   if (!sealing.isLocked(zone)) return;
   throw new EditError("refused", `the records of zone ${zone} are sealed, and this device does not `
-    + "have the account's keys; sign out here, and pair it with a code of a device that has them");
+    + "have the account's keys; join again with a whole code of a device that has them");
 }
 
 function checkFiles({ sealing }, changes) {

@@ -238,11 +238,21 @@ export class Replica {
     if (!sealing.hasUnreadable) return;
     summary.unreadableCount = sealing.unreadableCount;
     summary.unreadable = sealing.firstUnreadable(limits.statusRecords);
+    summary.lockedZones = this.#lockedZones();
     const isHeldBack = heldBackTest(this);
     for (const entry of transaction.outbox.entries()) {
       const waits = entry.state.kind === "waiting" && !this.isSetAside(entry);
       if (waits && isHeldBack(entry)) countHeldBack(summary, entry);
     }
+  }
+
+  /** Returns the locked zones of which the device has records, changes or rules, or the relay has
+   * sealed records. */
+  #lockedZones() {
+    const { sealing, transaction, apps } = this;
+    if (sealing.lock.isEmpty) return [];
+    const zones = [...apps.map(({ zone }) => zone), ...transaction.zones, ...sealing.lock.zones];
+    return [...new Set(zones)].filter((zone) => sealing.isLocked(zone)).sort();
   }
 
   // state for the files of the topics

@@ -7,7 +7,8 @@
  * - `inSync`: the device has everything from the relay, and the relay has everything from the
  *   device.
  * - `needsPerson`: as `inSync`, except for parked, undecided or unreadable records, or a zone that
- *   is blocked or out of the device's scope.
+ *   is locked (sealed with keys that the device does not have), blocked, or out of the device's
+ *   scope.
  * - `offline`: no connection since `since` (relay time), for the `reason`; the agent retries.
  * - `closed`: this tab's client was closed and does nothing any more.
  * - `plan`: the account's plan includes nothing.
@@ -16,7 +17,8 @@
  * @typedef {{state: string, reason: string | null, since: number | null, waiting: number,
  *   lastSync: number | null, transport: string | null, parked: object[], parkedCount: number,
  *   asking: object[], askingCount: number, setAsideCount: number, unreadableCount: number,
- *   blockedZones: string[], zonesOutOfScope: string[], clockOffset: number | null,
+ *   lockedZones: string[], blockedZones: string[], zonesOutOfScope: string[],
+ *   clockOffset: number | null,
  *   isDurable: boolean, storeReason: string | null, accountID: string | null,
  *   deviceID: string | null, scope: import("../scope.js").Scope | null}} Status
  */
@@ -50,6 +52,7 @@ export function statusOf({ engine, connection, isLoaded, identity, lastSync, sto
     askingCount: outbox?.askingCount ?? 0,
     setAsideCount: outbox?.setAsideCount ?? 0,
     unreadableCount: outbox?.unreadableCount ?? 0,
+    lockedZones: outbox?.lockedZones ?? [],
     blockedZones: [...engine.blockedZones],
     zonesOutOfScope: [
       ...new Set([...outbox?.outOfScope ?? [], ...engine.zonesRefusedByScope])].sort(),
@@ -73,7 +76,7 @@ function stateOf(engine, { failure, outage, pause }, isLoaded, identity) {
   if (outage) return result("offline", outage.reason, outage.since);
   if (engine.isPaused && pause) return result("offline", pause.reason, pause.since);
   if (!engine.isInSync) return result("syncing");
-  const { parkedCount, askingCount, unreadableCount = 0, unsent } = engine.outbox;
-  const count = parkedCount + askingCount + unreadableCount + unsent;
+  const { parkedCount, askingCount, unreadableCount = 0, lockedZones = [], unsent } = engine.outbox;
+  const count = parkedCount + askingCount + unreadableCount + lockedZones.length + unsent;
   return result(count > 0 ? "needsPerson" : "inSync");
 }

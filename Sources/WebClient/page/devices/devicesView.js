@@ -8,6 +8,7 @@ import { errorText } from "../text/syncText.js";
 import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
 import { deviceRows, pairAgainText, removalQuestion } from "./devicesModel.js";
+import { KeysCard } from "./keysCard.js";
 import { PairCard } from "./pairCard.js";
 
 /** View of the account's devices: shows connected devices, adds and removes devices. */
@@ -15,6 +16,7 @@ export class DevicesView {
   title = "Devices";
   #controller;
   #notify;
+  #keys;
   #pair;
   #wakes;
   #next = null;
@@ -27,11 +29,13 @@ export class DevicesView {
   constructor(controller, notify, wakes) {
     this.#controller = controller;
     this.#notify = notify;
+    this.#keys = new KeysCard(controller, () => this.#refreshAll());
     this.#pair = new PairCard(controller, notify);
     this.#wakes = new WakesCard(controller, wakes);
     this.node = element("section", { class: "view", "aria-labelledby": "devices-title" },
       element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, "Devices")),
-      this.#list, this.#pairAgain, this.#ownScope, this.#problem, this.#pair.node, this.#wakes.node,
+      this.#list, this.#pairAgain, this.#ownScope, this.#problem, this.#keys.node,
+      this.#pair.node, this.#wakes.node,
       element("div", { class: "sign-out" },
         button("Sign out of this browser", () => this.#signOut(), { kind: "danger" }),
         element("p", { class: "hint" },
@@ -40,13 +44,14 @@ export class DevicesView {
 
   enter() {
     this.#wakes.enter();
-    this.#controller.refreshCheckWords().catch((error) => this.#notify(errorText(error)));
+    this.#refreshWords();
     this.#watch();
   }
 
   leave() {
     this.#controller.browser.clearTimer(this.#next);
     this.#pair.hide();
+    this.#keys.leave();
   }
 
   /** Refreshes the list while the page is visible. */
@@ -64,8 +69,18 @@ export class DevicesView {
     const text = ownScopeText(status.scope);
     setText(this.#ownScope, text);
     show(this.#ownScope, text !== "");
+    this.#keys.show();
     this.#pair.show();
     this.#wakes.show();
+  }
+
+  #refreshWords() {
+    this.#controller.refreshCheckWords().catch((error) => this.#notify(errorText(error)));
+  }
+
+  #refreshAll() {
+    this.#refreshWords();
+    this.#refresh({ isForced: true });
   }
 
   async #refresh(options) {

@@ -83,14 +83,15 @@ export class Shell {
     this.#showView();
   }
 
-  /** A view of an app has its `zone`. A device that may only read is not offered what changes
-   * something (`data-changes`). */
+  /** A view of an app has its `zone`. A device that may only read it, or lacks its keys, is not
+   * offered what changes something (`data-changes`). */
   #showView() {
     const { status } = this.#controller;
     const zone = this.#current?.zone;
     setText(this.#plan, planText(status, zone));
     setText(this.#scope, readOnlyText(status.scope, zone));
-    setAttribute(this.#main, "data-read-only", zone !== undefined && isReadOnly(status.scope));
+    const isFixed = isReadOnly(status.scope) || status.lockedZones.includes(zone);
+    setAttribute(this.#main, "data-read-only", zone !== undefined && isFixed);
     this.#current?.show();
   }
 

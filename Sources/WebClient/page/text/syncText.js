@@ -74,7 +74,8 @@ function kept({ waiting, scope, zonesOutOfScope }) {
     : "What you do is kept here, and sent once there is a connection.";
 }
 
-function needs({ askingCount, parkedCount, unreadableCount, waiting }) {
+function needs({ askingCount, parkedCount, unreadableCount, lockedZones, waiting }) {
+  if (lockedZones.length > 0) return "Keys missing";
   if (askingCount > 0) return "Waits for you";
   if (parkedCount > 0) return `${parkedCount} refused`;
   if (unreadableCount > 0) return `${unreadableCount} not readable`;
@@ -84,7 +85,7 @@ function needs({ askingCount, parkedCount, unreadableCount, waiting }) {
 /** Returns further facts, in addition to the state. */
 function others(status, now, minutesAhead) {
   const { askingCount, parked, parkedCount, setAsideCount, unreadableCount } = status;
-  const { blockedZones, zonesOutOfScope, lastSync, state } = status;
+  const { lockedZones, blockedZones, zonesOutOfScope, lastSync, state } = status;
   const lines = [];
   if (askingCount > 0) {
     lines.push(`${plural(askingCount, "habit")} changed in two places: choose under Habits.`);
@@ -93,7 +94,9 @@ function others(status, now, minutesAhead) {
     lines.push(`The relay refused ${plural(parkedCount, "change")}: ${reasons(parked)} `
       + "Kept here; “Try again” sends what was refused once more.");
   }
-  if (unreadableCount > 0) {
+  if (lockedZones.length > 0) {
+    lines.push(`${lockText(lockedZones)} ${lockAdvice}`);
+  } else if (unreadableCount > 0) {
     lines.push(`${plural(unreadableCount, "record")} on the relay cannot be opened with this `
       + "browser's keys: left as they are, and changes to them wait here. If “Try again” does not "
       + "help, sign out, and pair this browser again.");
@@ -118,8 +121,20 @@ function others(status, now, minutesAhead) {
   return lines;
 }
 
+/** Returns the text about zones that are sealed with keys that this browser does not have. */
+export function lockText(zones) {
+  const are = zones.length === 1 ? "is" : "are";
+  return `${zones.join(", ")} ${are} sealed, and this browser does not have the keys: what it `
+    + "shows is old, and cannot be changed here.";
+}
+
+const lockAdvice = "Under Devices, type a whole code of a device that has them.";
+
 /** Returns the text above a view whose changes are not sent; empty if they are. */
-export function planText({ blockedZones }, zone) {
+export function planText({ blockedZones, lockedZones }, zone) {
+  if (lockedZones.includes(zone)) {
+    return `${lockText([zone])} ${lockAdvice}`;
+  }
   if (!blockedZones.includes(zone)) return "";
   return `${zone} is not in the account's plan: what you change here stays in this browser, and `
     + "goes out once the relay's owner has added it.";

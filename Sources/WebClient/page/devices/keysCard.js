@@ -1,0 +1,93 @@
+import { askToCompare } from "../components/checkWords.js";
+import { field, form } from "../components/controls.js";
+import { element, setText, show } from "../components/element.js";
+import { KeyProgress } from "../components/keyProgress.js";
+import { codeIn, halvesOf } from "../text/deviceText.js";
+import { errorText, lockText } from "../text/syncText.js";
+import { SecondHalfCard } from "../welcome/secondHalfCard.js";
+
+/** Card that takes the account's keys, in a browser of an account whose zones are sealed with keys
+ * that it does not have. The browser joins the account again, and keeps its records and changes. */
+export class KeysCard {
+  #controller;
+  #joined;
+  #why = element("p", { class: "muted" });
+  #code = element("input", { type: "text", autocomplete: "off", autocapitalize: "characters",
+    spellcheck: "false", placeholder: "XXXX-XXXX-XXXX-XXXX-XXXX-XXXX", class: "code-input",
+    maxlength: 200 });
+  #problem = element("p", { class: "problem", role: "alert", hidden: true });
+  #go = element("button", { type: "submit", class: "button primary" }, "Open");
+  #progress;
+  #secondHalf;
+  #form;
+
+  /** `joined` is called once the browser has the keys. */
+  constructor(controller, joined) {
+    this.#controller = controller;
+    this.#joined = joined;
+    this.#progress = new KeyProgress(
+      controller.browser.keyWorker, "Opening the account's keys…");
+    this.#secondHalf = new SecondHalfCard(this.#progress);
+    this.#form = form({ class: "card stack", "aria-labelledby": "keys-title" }, () => this.#take(),
+      element("h2", { id: "keys-title" }, "Open the account's keys"), this.#why,
+      field("Whole code", this.#code,
+        "24 letters, which a device that shows these records makes under Devices, or with "
+          + "lockstep agent pair."),
+      this.#problem, this.#progress.node, this.#go);
+    this.node = element("div", { hidden: true }, this.#form, this.#secondHalf.node);
+  }
+
+  show() {
+    const { lockedZones } = this.#controller.status;
+    show(this.node, lockedZones.length > 0);
+    setText(this.#why, lockedZones.length > 0 ? lockText(lockedZones) : "");
+  }
+
+  leave() {
+    this.#secondHalf.cancel();
+    this.#code.value = "";
+    show(this.#problem, false);
+  }
+
+  async #take() {
+    const code = codeIn(this.#code.value);
+    if (!code || halvesOf(code)[1] === "") {
+      this.#showProblem("A whole code has 24 letters and digits, in groups of four.");
+      this.#code.focus();
+      return;
+    }
+    show(this.#problem, false);
+    this.#go.disabled = true;
+    try {
+      await this.#progress.during(() => this.#join(code));
+      const words = await this.#controller.lockstep.checkWords();
+      if (words) askToCompare(words);
+    } catch (error) {
+      this.#showProblem(errorText(error));
+    }
+    this.#go.disabled = false;
+    this.#joined();
+  }
+
+  async #join(code) {
+    const { lockstep, devices, status } = this.#controller;
+    const own = devices.find(({ deviceID }) => deviceID === status.deviceID);
+    const askSecondHalf = (question) => {
+      show(this.#form, false);
+      return this.#secondHalf.ask(question);
+    };
+    try {
+      await lockstep.join(code, { deviceName: own?.deviceName ?? "Browser" }, { askSecondHalf });
+    } finally {
+      this.#code.value = "";
+      this.#secondHalf.hide();
+      this.#go.before(this.#progress.node);
+      show(this.#form, true);
+    }
+  }
+
+  #showProblem(words) {
+    setText(this.#problem, words);
+    show(this.#problem, true);
+  }
+}
