@@ -86,9 +86,9 @@ export type Change<Fields> =
   | { readonly kind: "saved"; readonly id: string; readonly item: Item<Fields> }
   | { readonly kind: "deleted"; readonly id: string };
 
-/** `needsPerson`: in sync, except for `parked`, `asking` or unreadable records, or locked or blocked
- * zones.
- * `plan`: the account's plan includes nothing. `failed`: stopped until a person acts on `reason`. */
+/** `needsPerson`: in sync, except for `parked`, `asking` or unreadable records, or locked or
+ * blocked zones. `plan`: the account's plan includes nothing. `failed`: stopped until a person acts
+ * on `reason`. */
 export type SyncState =
   | "needsPairing" | "syncing" | "inSync" | "needsPerson" | "offline" | "plan" | "failed"
   | "closed";
@@ -117,8 +117,10 @@ export interface SyncStatus {
   readonly setAsideCount: number;
   /** Sealed records at the relay that this device cannot open. */
   readonly unreadableCount: number;
-  /** Zones that are sealed with keys that this device does not have: it shows and sends nothing new
-   * of them. To get the keys, join again with a whole code of a device that has them. */
+  /** True if the account has keys that this device does not have. To get them, join again with a
+   * whole code of a device that has them. */
+  readonly needsKeys: boolean;
+  /** Zones that are sealed with such keys: the device shows and sends nothing new of them. */
   readonly lockedZones: readonly string[];
   readonly blockedZones: readonly string[];
   /** Zones with changes that `scope` does not let this device make; they stay here. */
@@ -362,8 +364,8 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
 
   createAccount(device: DeviceDescription): Promise<void>;
   /** Only the first 12 letters of the code are sent. Further 12 letters open the keys that the
-   * code carries, if the account is sealed. A device with `lockedZones`, or one that was removed,
-   * joins its account again with a code of that account, and keeps what it has. */
+   * code carries, if the account is sealed. A device that `needsKeys`, or that was removed, joins
+   * its account again with a code of that account, and keeps what it has. */
   join(code: string, device: DeviceDescription, options?: JoinOptions): Promise<void>;
   /** A code for another device. */
   issueCode(options?: PairingOptions): Promise<PairingCode>;

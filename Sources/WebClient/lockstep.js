@@ -38,7 +38,7 @@
  *   platform?, appVersion?}`. What was edited before goes to the account. The code of an account
  *   whose zones are sealed has 24 letters, of which the relay gets the first 12. If the others are
  *   missing or wrong, `askSecondHalf({isWrong, triesLeft})` resolves with them, null to give up.
- *   A device with `status.lockedZones` joins its account again in this way, to get the keys.
+ *   A device with `status.needsKeys` joins its account again in this way, to get the keys.
  *   `issueCode({zones?, access?, expiresIn?})`: a code for another device, `{code, linkCode,
  *   expiresAt, scope?}`; `linkCode` is the part of it for a link. `zones`, 1 to 16 names,
  *   and `access`, "read" or "write", limit that device; what is missing is that of this device,
@@ -441,8 +441,8 @@ export class Lockstep {
     checkDevice(device);
     const { deviceName, platform = "web", appVersion = "1" } = device;
     const known = await this.#store.value("identity");
-    const { state, lockedZones } = this.status;
-    const mayJoin = !known || state === "needsPairing" || (typed && lockedZones.length > 0);
+    const { state, needsKeys } = this.status;
+    const mayJoin = !known || state === "needsPairing" || (typed && needsKeys);
     if (!mayJoin) {
       throw new EditError("alreadyPaired", "this device belongs to an account; sign out first");
     }

@@ -279,6 +279,19 @@ test("a device that a removed one invents is no member once the new keys are the
   }
 });
 
+test("members are also learnt again if a code has brought the new keys before", () => {
+  const { relay, desk, phone, lost } = stage();
+  const invented = "0000000000000077";
+  putKeyRecord(relay, { name: deviceRecord(invented), type: deviceType,
+    fields: deviceFields(bytes(5), invented, generation(1)) });
+  read(relay, phone);
+  rotate(relay, desk, 2, [lost]);
+  phone.sealStored(accountKeys(1, 2).storedValue);
+  assert.ok(membersOf(phone).key(invented));
+  phone.readAgain(relay.live);
+  assert.deepEqual(membersOf(phone).list.map(({ device }) => device), [desk.id, phone.id]);
+});
+
 test("public keys that came before the new keys are taken once these have come", () => {
   const { relay, desk, phone, lost } = stage();
   rotate(relay, desk, 2);

@@ -51,8 +51,8 @@ test("how long ago something was is told in the person's own calendar", () => {
 const status = (changes) => ({
   state: "inSync", reason: null, since: null, waiting: 0, lastSync: noon, transport: "websocket",
   parked: [], parkedCount: 0, unreadableCount: 0, asking: [], askingCount: 0, setAsideCount: 0,
-  lockedZones: [], blockedZones: [], zonesOutOfScope: [], clockOffset: 0, isDurable: true,
-  storeReason: null, accountID: "a", deviceID: "d", scope: null, ...changes,
+  needsKeys: false, lockedZones: [], blockedZones: [], zonesOutOfScope: [], clockOffset: 0,
+  isDurable: true, storeReason: null, accountID: "a", deviceID: "d", scope: null, ...changes,
 });
 const told = (changes) => syncText(status(changes), noon, 0);
 
@@ -129,7 +129,7 @@ test("where the plan leaves a zone out, its view says so, and no other", () => {
   assert.equal(planText(part, "Memos"), "");
 });
 
-test("where this browser lacks the keys, the view and the sync status say so, and what helps", () => {
+test("where this browser lacks the keys, view and sync status say so, and what helps", () => {
   const locked = { state: "needsPerson", lockedZones: ["Memos"], unreadableCount: 2 };
   assert.match(planText(status(locked), "Memos"), /^Memos is sealed, .+ Under Devices, type .+\.$/);
   assert.equal(planText(status(locked), "Timer"), "");

@@ -146,13 +146,13 @@ export function takeHandovers(state, arrivals) {
   const records = arrivals.map((arrived) => arrived.record ?? arrived)
     .filter(({ zone, fields }) => zone === keysZone && fields);
   for (const record of records) takePublicKey(state, record);
-  const hasNew = records.filter((record) => takeNext(state, record)).length > 0;
+  const taken = records.map((record) => takeNext(state, record)).filter((it) => it !== null);
   // A public key may be sealed with the generation that has just come.
-  if (hasNew) {
+  if (taken.length > 0) {
     const held = state.transaction.records(keysZone, deviceType);
     for (const record of [...held, ...records]) takePublicKey(state, record);
   }
-  return hasNew;
+  return taken.includes(true);
 }
 
 /** Takes a device's public key: the first that it has published is its key. Only the generation
@@ -164,26 +164,27 @@ function takePublicKey(state, { name, fields }) {
   if (publicKey) putMember(state, member, publicKey);
 }
 
-/** Returns true if the device has more keys now. */
+/** Returns null if the record gives this device no keys; otherwise true if it has more now. */
 function takeNext(state, { name, fields }) {
   const { sealing, device } = state;
   const { privateKey, members } = sealing;
   const author = authorIn(fields);
   const publicKey = author && members.key(author);
-  if (name !== nextRecord(device) || !privateKey || !publicKey) return false;
+  if (name !== nextRecord(device) || !privateKey || !publicKey) return null;
   const next = nextIn(fields, { device, author, publicKey, privateKey });
-  if (!next || !adoptNext(state, next)) return false;
+  const hasNew = next ? adoptNext(state, next) : null;
   // The author has sealed the public keys of all devices that stay with these keys. A device that
   // was removed may have made others known with the former ones.
-  if (sealing.held.account === next.keys.account) {
+  if (hasNew !== null && sealing.held.account.current.id === next.keys.account.current.id) {
     members.removeAllBut(device);
     storeMembers(state);
   }
-  return true;
+  return hasNew;
 }
 
 /**
- * Adopts new keys of the account. Returns true if the device has more keys now.
+ * Adopts new keys of the account. Returns true if the device has more keys now; null if they are
+ * not the account's, or too many.
  *
  * @param {{keys: SealingKeys, without: string[]}} next
  */
@@ -191,7 +192,7 @@ function adoptNext(state, { keys, without }) {
   const { sealing, transaction } = state;
   const { account, sealed } = sealing.held;
   const joined = keys.account && account.joined(keys.account);
-  if (!joined) return false;
+  if (!joined) return null;
   sealing.members.remove(without);
   storeMembers(state);
   if (joined === account) return false;

@@ -1,5 +1,6 @@
 import { frozen } from "../../json/jsonValue.js";
 import { shown } from "../../model/stamps.js";
+import { isRing, keysZone, ringRecord } from "../../sealing/keyRing.js";
 import { knowing } from "../changeToken.js";
 import { keyOf, unjoinedDevice } from "../record.js";
 import { haveSameZones, includesWrites } from "../scope.js";
@@ -230,6 +231,7 @@ export class Replica {
       countHeldBack(summary, entry);
     }
     this.#addUnreadable(summary);
+    summary.needsKeys = this.#needsKeys;
     return summary;
   }
 
@@ -244,6 +246,14 @@ export class Replica {
       const waits = entry.state.kind === "waiting" && !this.isSetAside(entry);
       if (waits && isHeldBack(entry)) countHeldBack(summary, entry);
     }
+  }
+
+  /** True if the account has keys that the device does not have. */
+  get #needsKeys() {
+    const { sealing, transaction, scope } = this;
+    if (sealing.held?.account) return false;
+    const hasRing = !scope?.zones && isRing(transaction.record(ringKey) ?? {});
+    return hasRing || sealing.lock.zones.length > 0;
   }
 
   /** Returns the locked zones of which the device has records, changes or rules, or the relay has
@@ -315,6 +325,8 @@ export class Replica {
     };
   }
 }
+
+const ringKey = keyOf({ zone: keysZone, name: ringRecord });
 
 /** Counts a waiting entry as one that is not sent. */
 function countHeldBack({ waiting }, { zone }) {

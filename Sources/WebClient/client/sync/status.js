@@ -17,7 +17,7 @@
  * @typedef {{state: string, reason: string | null, since: number | null, waiting: number,
  *   lastSync: number | null, transport: string | null, parked: object[], parkedCount: number,
  *   asking: object[], askingCount: number, setAsideCount: number, unreadableCount: number,
- *   lockedZones: string[], blockedZones: string[], zonesOutOfScope: string[],
+ *   needsKeys: boolean, lockedZones: string[], blockedZones: string[], zonesOutOfScope: string[],
  *   clockOffset: number | null,
  *   isDurable: boolean, storeReason: string | null, accountID: string | null,
  *   deviceID: string | null, scope: import("../scope.js").Scope | null}} Status
@@ -52,6 +52,7 @@ export function statusOf({ engine, connection, isLoaded, identity, lastSync, sto
     askingCount: outbox?.askingCount ?? 0,
     setAsideCount: outbox?.setAsideCount ?? 0,
     unreadableCount: outbox?.unreadableCount ?? 0,
+    needsKeys: outbox?.needsKeys ?? false,
     lockedZones: outbox?.lockedZones ?? [],
     blockedZones: [...engine.blockedZones],
     zonesOutOfScope: [

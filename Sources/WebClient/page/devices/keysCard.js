@@ -6,8 +6,8 @@ import { codeIn, halvesOf } from "../text/deviceText.js";
 import { errorText, lockText } from "../text/syncText.js";
 import { SecondHalfCard } from "../welcome/secondHalfCard.js";
 
-/** Card that takes the account's keys, in a browser of an account whose zones are sealed with keys
- * that it does not have. The browser joins the account again, and keeps its records and changes. */
+/** Card that takes the account's keys, in a browser that does not have them. The browser joins the
+ * account again, and keeps its records and changes. */
 export class KeysCard {
   #controller;
   #joined;
@@ -31,16 +31,17 @@ export class KeysCard {
     this.#form = form({ class: "card stack", "aria-labelledby": "keys-title" }, () => this.#take(),
       element("h2", { id: "keys-title" }, "Open the account's keys"), this.#why,
       field("Whole code", this.#code,
-        "24 letters, which a device that shows these records makes under Devices, or with "
-          + "lockstep agent pair."),
+        "24 letters, which a device with the keys shows under Devices, or prints with lockstep "
+          + "agent pair."),
       this.#problem, this.#progress.node, this.#go);
     this.node = element("div", { hidden: true }, this.#form, this.#secondHalf.node);
   }
 
   show() {
-    const { lockedZones } = this.#controller.status;
-    show(this.node, lockedZones.length > 0);
-    setText(this.#why, lockedZones.length > 0 ? lockText(lockedZones) : "");
+    const { needsKeys, lockedZones } = this.#controller.status;
+    show(this.node, needsKeys);
+    setText(this.#why, lockedZones.length > 0 ? lockText(lockedZones)
+      : "Another device has made keys, to seal records of this account.");
   }
 
   leave() {
