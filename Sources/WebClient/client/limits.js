@@ -48,6 +48,10 @@ export const limits = Object.freeze({
   /** Records of sealed zones that are listed as unreadable; of further ones only their presence is
    * known. */
   unreadableRecords: 1_000,
+  /** Records that a device saves again at once, sealed with newer keys, and the pause before
+   * that. */
+  resealRecords: 8,
+  resealMilliseconds: 1_000,
   /** Zones whose derived keys a device keeps in memory. */
   zoneSealsKept: 1_000,
   /** Names at the relay, of records of sealed zones, that a device keeps in memory. */

@@ -11,7 +11,7 @@ import { keysInRing, ringFields } from "../../../Sources/WebClient/sealing/keyRi
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
 import { x25519PublicKey } from "../../../Sources/WebClient/sealing/x25519.js";
 import { ZoneSet } from "../../../Sources/WebClient/sealing/zoneSet.js";
-import { draft } from "./support/deskApp.js";
+import { deletion, draft, note } from "./support/deskApp.js";
 import { KeylessRelay, SealingDevice } from "./support/keylessRelay.js";
 import { read, send } from "./support/sealedStage.js";
 import { settled } from "./support/fakeEnvironment.js";
@@ -375,6 +375,43 @@ test("a device makes keys without another, and adopts them once the relay has th
   assert.equal(phone.text("d"), "after");
   read(relay, lost);
   assert.equal(lost.outbox.unreadableCount, 1);
+});
+
+test("what was written before is saved again with the new keys, also after a reload", () => {
+  const { relay, desk, phone, lost } = stage();
+  const names = Array.from({ length: 20 }, (_, number) => `n${number}`);
+  for (const name of names) {
+    desk.pass(1);
+    desk.edit(note(name, `text of ${name}`));
+  }
+  send(relay, desk);
+  desk.pass(1);
+  desk.edit(deletion("n0"));
+  send(relay, desk);
+  read(relay, phone);
+  const versions = () => names.map((name) =>
+    phone.replica.transaction.version(`Desk\n${name}`)?.id);
+  const before = versions();
+  const { result: made } = makeKeys(desk, 2, [lost]);
+  assert.ok(saveTogether(relay, made.records));
+  desk.step({ task: "adoptKeys", made });
+  read(relay, desk);
+  let turns = 0;
+  for (; desk.outbox.isResealing; turns += 1) {
+    desk.step({ task: "reseal" });
+    assert.ok(desk.summary.unsent <= 8);
+    send(relay, desk);
+    if (turns === 1) desk.reopen();
+  }
+  assert.ok(turns >= 3 && turns <= 4, `${turns} turns`);
+  const sealed = relay.live.filter(({ zone }) => zone === "Desk");
+  assert.equal(sealed.length, 21);
+  assert.ok(sealed.every(({ fields }) => fields.key === generation(2).id));
+  read(relay, phone);
+  phone.readAgain(relay.live);
+  assert.deepEqual(versions(), before);
+  assert.deepEqual([phone.outbox.unreadableCount, phone.nextBatch(), phone.conflicts,
+    desk.conflicts], [0, null, 0, 0]);
 });
 
 test("a device that stops before it adopts its new keys gets them from the relay", () => {

@@ -9,6 +9,7 @@ import { x25519Bytes, x25519PublicKey } from "../../sealing/x25519.js";
 import { keyOf } from "../record.js";
 import { EditError, writeChange } from "./editing.js";
 import { keyRotation } from "./keyRotation.js";
+import { beginResealing } from "./resealing.js";
 import { readAgain } from "./restore.js";
 import { storedSeals } from "./sealedZones.js";
 import { restampAll, stampAfter } from "./stamps.js";
@@ -130,10 +131,9 @@ function mutationOf(state, { name, type, fields }, clock) {
  */
 export function adoptKeys(state, { keys, without }) {
   const next = SealingKeys.ofStored(keys);
-  const isOver = !state.hasAccountKeys || !next;
-  if (!isOver && adoptNext(state, { keys: next, without }) && state.sealing.hasUnreadable) {
-    readAgain(state);
-  }
+  if (!state.hasAccountKeys || !next || !adoptNext(state, { keys: next, without })) return;
+  beginResealing(state);
+  if (state.sealing.hasUnreadable) readAgain(state);
 }
 
 /**

@@ -124,7 +124,7 @@ export function summaryOf(entries) {
   const summary = {
     unsent: 0, frozen: null, waiting: new Map(), parked: [], parkedCount: 0, asking: [],
     askingCount: 0, setAsideCount: 0, unreadable: [], unreadableCount: 0, lockedZones: [],
-    needsKeys: false, mayBringBack: false, mayRetryParked: false,
+    needsKeys: false, isResealing: false, mayBringBack: false, mayRetryParked: false,
   };
   for (const entry of entries) {
     const { zone, name, state } = entry;

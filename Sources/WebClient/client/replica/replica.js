@@ -17,6 +17,7 @@ import { notes } from "./lostTags.js";
 import { Merging } from "./merging.js";
 import { heldBackTest } from "./outbox.js";
 import { freezeBatch } from "./outgoing.js";
+import { isResealing, reseal } from "./resealing.js";
 import { bringBack, endRestore, forgetCursor } from "./restore.js";
 import { SealedZones, storedSeals } from "./sealedZones.js";
 import { adoptSeals, checkedSeals, retryUnreadable, writeSeals } from "./sealing.js";
@@ -32,8 +33,8 @@ import { followSteps } from "./stamps.js";
  * was lost: a snapshot comes next), `snapshot` (during a snapshot, up to `token`), `cursor`.
  *
  * One file per topic: `answers`, `editing`, `furtherZones`, `incoming`, `keyHandover`, `lineage`,
- * `lostTags`, `outgoing`, `plainZones`, `reconciling`, `restore`, `sealedVersions`, `sealing`,
- * `stamps`, `writer`.
+ * `lostTags`, `outgoing`, `plainZones`, `reconciling`, `resealing`, `restore`, `sealedVersions`,
+ * `sealing`, `stamps`, `writer`.
  */
 export class Replica {
   /**
@@ -122,6 +123,7 @@ export class Replica {
       case "makeDeviceKey": return makeDeviceKey(this, job.secret, clock) ?? null;
       case "makeKeys": return makeKeys(this, job, clock);
       case "adoptKeys": return adoptKeys(this, job.made) ?? null;
+      case "reseal": return reseal(this) ?? null;
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
       case "retryParked": return retryParked(this) ?? null;
       case "apply": return applyArrivals(this, job.arrivals, clock);
@@ -232,6 +234,7 @@ export class Replica {
     }
     this.#addUnreadable(summary);
     summary.needsKeys = this.#needsKeys;
+    summary.isResealing = isResealing(this);
     return summary;
   }
 

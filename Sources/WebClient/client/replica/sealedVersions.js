@@ -178,6 +178,12 @@ export function bringBackSealed(state, held) {
   rebaseOnTag(state, entryBringingBack(state, held, known), 0);
 }
 
+/** Puts a held record, which the relay has, into the outbox. */
+export function saveAgain(state, held) {
+  const known = state.transaction.version(keyOf(held));
+  rebaseOnTag(state, entryBringingBack(state, held, known), held.tag);
+}
+
 /** Returns a change that saves the held version again: the same one, so that no device takes it for
  * another. */
 function entryBringingBack(state, held, version) {

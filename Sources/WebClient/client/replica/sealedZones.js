@@ -16,7 +16,7 @@ import { ZoneLock } from "./zoneLock.js";
 /** Names of the stored values. */
 export const storedSeals = {
   keys: "seal.keys", unreadable: "seal.unreadable", writer: "seal.writer", locked: "seal.locked",
-  privateKey: "seal.device", members: "seal.members",
+  privateKey: "seal.device", members: "seal.members", resealing: "seal.resealing",
 };
 
 /**

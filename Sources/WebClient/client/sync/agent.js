@@ -41,6 +41,7 @@ export class Agent {
   #due = null;
   #dueDeadline;
   #retryDeadline;
+  #resealDeadline;
   /** Wait for changes of other devices, before due edits are made on the last known state. */
   #catchUp;
   /** The same for a page that was suspended. An apparent loss of the connection may be due to the
@@ -71,6 +72,7 @@ export class Agent {
     this.#readAhead = readAhead;
     this.#dueDeadline = new Deadline(environment);
     this.#retryDeadline = new Deadline(environment);
+    this.#resealDeadline = new Deadline(environment);
     this.#catchUp = new Deadline(environment);
     this.#wakeUp = new Deadline(environment);
     this.#connection = new Connection({
@@ -157,7 +159,8 @@ export class Agent {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#connection.stop();
-    const deadlines = [this.#dueDeadline, this.#retryDeadline, this.#catchUp, this.#wakeUp];
+    const deadlines = [this.#dueDeadline, this.#retryDeadline, this.#resealDeadline, this.#catchUp,
+      this.#wakeUp];
     for (const deadline of deadlines) deadline.clear();
     for (const sync of [...this.#syncs]) sync.end();
     for (const item of this.#jobs.splice(this.#isWorking ? 1 : 0)) {
@@ -306,6 +309,7 @@ export class Agent {
     if (isOnline && !this.#wasOnline) this.#awaitRemoteChanges();
     this.#wasOnline = isOnline;
     this.#scheduleDueEdit();
+    this.#scheduleResealing();
     if (this.#engine.isInSync) {
       this.#lastSync = this.now;
       this.#connection.succeeded();
@@ -370,6 +374,15 @@ export class Agent {
       const isConnected = this.#engine.transport !== null;
       this.#submit({ task: "makeDueEdits", isConnected }, this.#engine.beginOffer())
         .catch(() => {});
+    });
+  }
+
+  /** Saves some more records again with newer keys, if nothing else is to be done. */
+  #scheduleResealing() {
+    const mayBegin = () => this.#engine.isSettled && this.#engine.outbox?.isResealing;
+    if (!mayBegin() || this.#resealDeadline.isSet) return;
+    this.#resealDeadline.set(limits.resealMilliseconds, () => {
+      if (mayBegin()) this.#submit({ task: "reseal" }, this.#engine.beginOffer()).catch(() => {});
     });
   }
 
