@@ -362,7 +362,8 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   readonly now: number;
   syncNow(): Promise<SyncStatus>;
 
-  createAccount(device: DeviceDescription): Promise<void>;
+  /** `isSealed`: the relay cannot read the account's records; false if it is missing. */
+  createAccount(device: DeviceDescription, options?: { isSealed?: boolean }): Promise<void>;
   /** Only the first 12 letters of the code are sent. Further 12 letters open the keys that the
    * code carries, if the account is sealed. A device that `needsKeys`, or that was removed, joins
    * its account again with a code of that account, and keeps what it has. */
@@ -372,6 +373,9 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   /** Six words that are the same on all devices with the account's keys, for a person to compare;
    * null if this device does not have them. */
   checkWords(): Promise<string | null>;
+  /** 17 words that open the account after the loss of all devices; null if this device does not
+   * have the account's keys. They are others after a device was removed. */
+  recoveryPhrase(): Promise<string | null>;
   devices(): Promise<Device[]>;
   knownDevices(): Promise<{ deviceID: string; deviceName: string; platform: string }[]>;
   rename(deviceID: string, deviceName: string): Promise<unknown>;

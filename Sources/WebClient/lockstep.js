@@ -34,10 +34,11 @@
  *   that a listener throws stops nothing; it is an uncaught error of the app.
  * - `status`: the sync status; see `client/sync/status.js`. `now`: relay time.
  * - `syncNow()`: retries everything at once; resolves with the resulting status.
- * - `createAccount(device)`, `join(code, device, {askSecondHalf?})`: `device` is `{deviceName,
- *   platform?, appVersion?}`. What was edited before goes to the account. The code of an account
- *   whose zones are sealed has 24 letters, of which the relay gets the first 12. If the others are
- *   missing or wrong, `askSecondHalf({isWrong, triesLeft})` resolves with them, null to give up.
+ * - `createAccount(device, {isSealed?})`, `join(code, device, {askSecondHalf?})`: `device` is
+ *   `{deviceName, platform?, appVersion?}`. What was edited before goes to the account. The relay
+ *   cannot read the records of an account that `isSealed`. The code of an account whose zones are
+ *   sealed has 24 letters, of which the relay gets the first 12. If the others are missing or
+ *   wrong, `askSecondHalf({isWrong, triesLeft})` resolves with them, null to give up.
  *   A device with `status.needsKeys` joins its account again in this way, to get the keys.
  *   `issueCode({zones?, access?, expiresIn?})`: a code for another device, `{code, linkCode,
  *   expiresAt, scope?}`; `linkCode` is the part of it for a link. `zones`, 1 to 16 names,
@@ -52,7 +53,8 @@
  *   result of `devices()`, also after a reload, with names only: `{deviceID, deviceName,
  *   platform}`.
  * - `checkWords()`: six words that are the same on all devices with the account's keys, for a
- *   person to compare; null if this device does not have them.
+ *   person to compare; null if this device does not have them. `recoveryPhrase()`: 17 words that
+ *   open the account after the loss of all devices (`lockstep agent key restore`).
  * - `wakeKey()`: key of the relay for `PushManager.subscribe`; null if it wakes no devices.
  *   `registerWake(subscription, id?, options?)`: asks the relay to wake this device by that
  *   subscription (or its JSON) while it has no connection. The first push contains a code, for
@@ -73,7 +75,7 @@
 
 import { Accounts, RefusedError } from "./client/accounts.js";
 import { appsOf } from "./client/appsOf.js";
-import { CodeKeys, keysIn, membersIn } from "./client/codeKeys.js";
+import { CodeKeys, keysIn, membersIn, newAccountKeys } from "./client/codeKeys.js";
 import { limits } from "./client/limits.js";
 import { fieldsOf, itemOf } from "./client/live/item.js";
 import { Each, Latest } from "./client/live/latest.js";
@@ -293,8 +295,11 @@ export class Lockstep {
 
   syncNow() { return this.#tabs.order("syncNow"); }
 
-  createAccount(device) {
-    return this.#join((described) => this.#accounts.create(described), device);
+  createAccount(device, { isSealed = false } = {}) {
+    return this.#join(async (described) => {
+      const made = await this.#accounts.create(described);
+      return isSealed ? { ...made, keys: newAccountKeys(this.#environment.randomBytes) } : made;
+    }, device);
   }
 
   async join(text, device, { askSecondHalf: ask } = {}) {
@@ -325,6 +330,8 @@ export class Lockstep {
   }
 
   async checkWords() { return (await keysIn(this.#store))?.account?.current.checkWords() ?? null; }
+
+  async recoveryPhrase() { return (await keysIn(this.#store))?.account?.current.phrase() ?? null; }
 
   async devices() {
     const devices = await this.#accounts.devices(await this.#token());
@@ -446,11 +453,13 @@ export class Lockstep {
     if (!mayJoin) {
       throw new EditError("alreadyPaired", "this device belongs to an account; sign out first");
     }
-    const { identity, wrapped } = await send({ deviceName, platform, appVersion });
+    const { identity, wrapped, keys: made } = await send({ deviceName, platform, appVersion });
     const { accountID: account, token, scope = null } = identity;
     try {
       // Nothing is stored before the keys are open: the device could send records as they are.
-      if (wrapped !== undefined) {
+      if (made) {
+        await this.#tabs.order("joinSealed", { identity, keys: made.storedValue });
+      } else if (wrapped !== undefined) {
         const keys = await this.#codeKeys.unwrap(wrapped, { account, ...typed });
         await this.#tabs.order("joinSealed", { identity, keys });
       } else {

@@ -1,3 +1,5 @@
+import { AccountKeys } from "../sealing/accountKeys.js";
+import { keysZone } from "../sealing/keyRing.js";
 import { scrypt } from "../sealing/scrypt.js";
 import { SealingKeys } from "../sealing/sealingKeys.js";
 import {
@@ -6,6 +8,7 @@ import {
 import {
   holdsVaultKey, vaultCodeRecord, vaultStretching, vaultZone,
 } from "../sealing/wrappedVaultKey.js";
+import { ZoneSet } from "../sealing/zoneSet.js";
 import { limits } from "./limits.js";
 import { lettersIn, newSecret, typedSecret } from "./pairingCode.js";
 import { EditError } from "./replica/editing.js";
@@ -116,6 +119,11 @@ export class CodeKeys {
     return this.#scrypt(password, parameters);
   }
 }
+
+/** Returns the keys of a new account, which seal all zones but the account's own and the vault.
+ * @param {(count: number) => Uint8Array} random */
+export const newAccountKeys = (random) =>
+  SealingKeys.ofAccount(AccountKeys.make(random), ZoneSet.allBut([keysZone, vaultZone]));
 
 /**
  * Returns the keys in a device's store; null if it has none.

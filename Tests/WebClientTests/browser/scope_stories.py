@@ -156,7 +156,8 @@ class ScopeStories(Story):
         page = person.page
         held = []
         page.route("**/v1/pairings", lambda route: held.append(route))
-        person.press("Show a pairing code")
+        with page.expect_request("**/v1/pairings"):
+            person.press("Show a pairing code")
         page.get_by_text("Limit what the new device may do").click()
         page.get_by_label("It may only read").check()
         self.assertEqual(len(held), 1)

@@ -359,6 +359,28 @@ class SealedStories(Story):
         self.join(second, person.show_code())
         self.reads_memo(second)
 
+    def test_an_account_that_a_page_makes_is_sealed_unless_the_person_decides_otherwise(self):
+        person = self.visitor(color_scheme="dark", viewport={"width": 320, "height": 640})
+        person.open()
+        person.press("Make a new account")
+        dialog = person.page.get_by_role("dialog", name="The recovery phrase")
+        expect(dialog).to_be_visible()
+        self.has_no_barrier(person, "a recovery phrase")
+        self.is_not_too_wide(person, "a recovery phrase")
+        phrase = person.reads_phrase()
+        self.writes_memo(person)
+        laptop = self.relay.agent("laptop", person.show_code())
+        self.assertEqual(laptop.json("key", "phrase")[0]["phrase"].split(), phrase)
+        person.press("Show the recovery phrase")
+        self.assertEqual(person.reads_phrase(), phrase)
+        self.assertNotIn(b"quick brown fox", self.stored())
+        plain = self.visitor()
+        plain.make_account(is_sealed=False)
+        self.writes_memo(plain)
+        plain.go("Devices")
+        expect(plain.page.get_by_role("button", name="Show the recovery phrase")).to_be_hidden()
+        self.assertIn(b"quick brown fox", self.stored())
+
     def test_a_code_for_some_apps_carries_their_keys_alone(self):
         first, second = self.sealed_visitor(), self.visitor()
         self.writes_memo(first)

@@ -61,15 +61,31 @@ class Visitor:
         self.page = self.context.new_page()
         self.open(f"/#{view.lower()}")
 
-    def make_account(self):
+    def make_account(self, is_sealed=True):
         self.open()
+        if not is_sealed:
+            self.page.get_by_label("Seal it").uncheck()
         self.press("Make a new account")
+        if is_sealed:
+            self.reads_phrase()
         self.is_in_sync()
+
+    def reads_phrase(self):
+        """Closes the dialog with the recovery phrase of a new account. Returns its words."""
+        dialog = self.page.get_by_role("dialog", name="The recovery phrase")
+        expect(dialog.get_by_role("listitem")).to_have_count(17)
+        words = dialog.get_by_role("listitem").all_inner_texts()
+        dialog.get_by_role("button", name="Done").click()
+        return words
 
     def pair(self, code):
         self.open()
         self.page.get_by_label("Pairing code").fill(code)
         self.press("Pair", exact=True)
+        # With the keys of the whole account, the page asks to compare its words.
+        words = self.page.get_by_role("dialog", name="Compare six words")
+        self.page.add_locator_handler(
+            words, lambda: words.get_by_role("button", name="Done").click(), times=1)
         self.is_in_sync()
 
     def show_code(self):

@@ -7,7 +7,9 @@ import {
 } from "../../../Sources/WebClient/client/pairingCode.js";
 import { Lockstep } from "../../../Sources/WebClient/lockstep.js";
 import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
-import { AccountKeys } from "../../../Sources/WebClient/sealing/accountKeys.js";
+import {
+  AccountKeys, KeyGeneration,
+} from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { ringFields } from "../../../Sources/WebClient/sealing/keyRing.js";
 import { scrypt } from "../../../Sources/WebClient/sealing/scrypt.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
@@ -422,4 +424,26 @@ test("a device without the keys of its account joins again for them, and keeps w
     assert.ok(shows("before", "plain")(page));
     const { changes } = await hand.call("GET", "/v1/changes");
     assert.equal(changes.filter(({ type }) => type === "Sealed").length, 2);
+  });
+
+test("an account that a page makes is sealed from the beginning, if the page says so",
+  { ...needsProgram, timeout: 60_000 }, async (context) => {
+    const relay = await RelayProcess.start();
+    context.after(() => relay.remove());
+    const open = async () => {
+      const page = await new Browser().open(relay);
+      context.after(() => page.close());
+      return page;
+    };
+    const [page, other, plain] = await Promise.all([open(), open(), open()]);
+    await add(page, "before", "the account");
+    await page.createAccount(device, { isSealed: true });
+    await until(page, inState("inSync"));
+    const phrase = await page.recoveryPhrase();
+    const { generation } = KeyGeneration.ofPhrase(phrase);
+    assert.equal(generation.checkWords(), await page.checkWords());
+    await other.join((await page.issueCode()).code, device);
+    await until(other, shows("before", "the account"));
+    await plain.createAccount(device);
+    assert.equal(await plain.recoveryPhrase(), null);
   });

@@ -3,6 +3,7 @@ import { checkWordList } from "../components/checkWords.js";
 import { button } from "../components/controls.js";
 import { svgElement, element, setText, show } from "../components/element.js";
 import { KeyProgress } from "../components/keyProgress.js";
+import { showPhrase } from "../components/recoveryPhrase.js";
 import { qrCode } from "../qr/qrCode.js";
 import { halvesOf, linkTo } from "../text/deviceText.js";
 import { abilities, scopeText } from "../text/scopeText.js";
@@ -89,7 +90,18 @@ export class PairCard {
     this.#words.replaceChildren(
       element("h3", {}, "Check words"), checkWordList(checkWords),
       element("p", { class: "muted small" }, "Each device with the account's keys shows these six "
-        + "words. Compare them after you have added one: if they differ, remove that device."));
+        + "words. Compare them after you have added one: if they differ, remove that device."),
+      element("div", { class: "actions start" },
+        button("Show the recovery phrase", () => this.#showPhrase())));
+  }
+
+  async #showPhrase() {
+    try {
+      const phrase = await this.#controller.lockstep.recoveryPhrase();
+      if (phrase) showPhrase(phrase);
+    } catch (error) {
+      this.#notify(errorText(error));
+    }
   }
 
   get #link() { return linkTo(location.origin, this.#issued.linkCode); }

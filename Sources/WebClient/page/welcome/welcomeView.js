@@ -2,6 +2,7 @@ import { askToCompare } from "../components/checkWords.js";
 import { button, field, form } from "../components/controls.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyProgress } from "../components/keyProgress.js";
+import { showPhrase } from "../components/recoveryPhrase.js";
 import { limits } from "../limits.js";
 import { codeIn, halvesOf } from "../text/deviceText.js";
 import { errorText } from "../text/syncText.js";
@@ -20,6 +21,9 @@ export class WelcomeView {
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
   #pair = element("button", { type: "submit", class: "button primary wide" }, "Pair");
   #create = button("Make a new account", () => this.#join(null), { class: "button wide" });
+  #sealed = element("input", { type: "checkbox", checked: true });
+  #sealedLabel = element("label", { class: "check small" }, this.#sealed,
+    "Seal it: the relay stores it, and cannot read it");
   #or = element("p", { class: "or" }, element("span", {}, "or"));
   #lead = element("p", { class: "lead" });
   #left;
@@ -39,7 +43,7 @@ export class WelcomeView {
         "12 or 24 letters, from a device that is in the account already."),
       field("This browser's name", this.#name),
       this.#problem, this.#progress.node, this.#pair,
-      this.#or, this.#create,
+      this.#or, this.#create, this.#sealedLabel,
       element("p", { class: "hint centered" },
         "No name, no password: the account lives on your devices."));
     this.node = element("section", { class: "welcome", "aria-labelledby": "welcome-title" },
@@ -60,11 +64,14 @@ export class WelcomeView {
   show() {
     this.#left.show();
     // Another account would be refused while the data of this one is in the browser.
-    show(this.#create, this.#controller.status.accountID === null);
-    show(this.#or, this.#controller.status.accountID === null);
+    const isNew = this.#controller.status.accountID === null;
+    for (const it of [this.#create, this.#sealedLabel, this.#or]) show(it, isNew);
   }
 
-  leave() { this.#secondHalf.cancel(); }
+  leave() {
+    this.#secondHalf.cancel();
+    this.#sealed.checked = true;
+  }
 
   async #pairByCode() {
     const code = codeIn(this.#code.value);
@@ -81,12 +88,19 @@ export class WelcomeView {
     this.#setBusy(true);
     try {
       if (code) await this.#progress.during(() => this.#joinByCode(code, deviceName));
-      else await lockstep.createAccount({ deviceName });
+      else await this.#createAccount(deviceName);
       this.#code.value = "";
     } catch (error) {
       this.#showProblem(errorText(error));
     }
     this.#setBusy(false);
+  }
+
+  async #createAccount(deviceName) {
+    const { lockstep } = this.#controller;
+    await lockstep.createAccount({ deviceName }, { isSealed: this.#sealed.checked });
+    const phrase = await lockstep.recoveryPhrase();
+    if (phrase) showPhrase(phrase);
   }
 
   async #joinByCode(code, deviceName) {

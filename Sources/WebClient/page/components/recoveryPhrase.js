@@ -1,0 +1,18 @@
+import { checkWordList } from "./checkWords.js";
+import { button } from "./controls.js";
+import { openDialog } from "./dialog.js";
+import { element } from "./element.js";
+
+/** Shows the words with which a person opens the account after the loss of all devices. */
+export function showPhrase(phrase) {
+  const dialog = openDialog("The recovery phrase", [
+    element("p", {}, "The relay cannot read this account, so nobody can open it for you. If all of "
+      + "its devices are lost, these words do. Write them down, and show them to nobody:"),
+    checkWordList(phrase),
+    element("p", { class: "muted small" }, "Devices shows them again. After a device was removed, "
+      + "they are others. To use them: lockstep agent key restore."),
+    element("div", { class: "actions" },
+      button("Done", () => dialog.close(), { kind: "primary", autofocus: true })),
+  ]);
+  dialog.addEventListener("close", () => dialog.remove());
+}
