@@ -750,6 +750,37 @@ struct ReplicaSealingTests {
     #expect(try opened(relay.records[0]).text == "more")
   }
 
+  /// The relay is restored to a time before it had that version, and the device needs no snapshot:
+  /// the changes since then do not name the record.
+  @Test(arguments: [true, false])
+  mutating func aConflictThatCannotBeReadIsTriedAgainAfterARestore(isSeen: Bool) throws {
+    var (desk, _) = try pair()
+    try write("diary", "a secret", on: &desk)
+    desk.page(relay.live, from: 1, to: 9)
+    let good = relay.records[0]
+    var bad = good
+    bad.fields = Array("{}".utf8)
+    relay.put(bad)
+    desk.pass(milliseconds: 10)
+    try write("diary", "more", on: &desk)
+    #expect(desk.outbox.unsent == 1 && desk.outbox.unreadableCount == 1)
+    relay.restore(good)
+    let since = ChangeToken(generation: 1, sequence: 9)
+    desk.generation = isSeen ? 2 : 1
+    desk.perform(
+      .apply([
+        .page(
+          ChangePage(
+            since: since, token: ChangeToken(generation: desk.generation, sequence: 40),
+            more: false, changes: [],
+            lostTags: isSeen ? [] : [TagGap(after: 20, through: 39)]))
+      ]))
+    #expect(desk.outbox.unreadableCount == 0)
+    try send(&desk)
+    #expect(desk.outbox.unsent == 0)
+    #expect(try opened(relay.records[0]).text == "more")
+  }
+
   /// A snapshot does not name what the relay has deleted.
   @Test mutating func aConflictThatCannotBeReadIsTriedAgainAfterASnapshot() throws {
     var (desk, _) = try pair()

@@ -40,6 +40,7 @@ extension ReplicaState {
       return
     }
     let isSnapshot = position.cursor == nil
+    if !page.lostTags.isEmpty { sealing.retryConflicts() }
     if !isSnapshot, !page.lostTags.isEmpty {
       // Another device may hold a version of a file that was lost together with its chunks.
       beginChunkOffer()
@@ -126,6 +127,10 @@ extension ReplicaState {
       if reached.horizon == nil { self.answeredToken = nil }
     }
     guard position != .cursor(reached) else { return }
+    // A relay that was restored may have lost the record that a change was in conflict with.
+    if let known = position.cursor, known.generation != reached.generation {
+      sealing.retryConflicts()
+    }
     position = .cursor(reached)
     if overtaken.isEmpty { storePosition(reached) }
   }

@@ -26,7 +26,8 @@ struct SealedZones {
   private var seals = ZoneSeals()
   /// Records at the relay that this device cannot read, by their names there, with the reason:
   /// those that came with the changes, and those that the relay has reported as conflicts with a
-  /// change. The latter are not stored: the change is tried again in the next process.
+  /// change. The latter are not stored: the change is tried again in the next process, and if the
+  /// relay was restored.
   private(set) var unreadable: [RecordKey: SealFault] = [:]
   private var unreadableConflicts: [RecordKey: SealFault] = [:]
   /// True if more of them were found than are listed. Until all are read anew, no local change to

@@ -32,6 +32,12 @@ struct KeylessRelay {
     records.append(record)
   }
 
+  /// Puts a former version back as it was, with its tag.
+  mutating func restore(_ record: Record) {
+    forget(record.key)
+    records.append(record)
+  }
+
   mutating func delete(_ key: RecordKey) {
     guard var record = record(of: key) else { return }
     record.fields = nil

@@ -111,6 +111,28 @@ test("a conflict that cannot be read is tried again after a snapshot", () => {
   assert.equal(openedBy(relay.records[0]).fields.text, "more");
 });
 
+// The relay is restored to a time before it had that version, and the device needs no snapshot: the
+// changes since then do not name the record.
+for (const lostTags of [[], [[20, 39]]]) {
+  const kind = lostTags.length === 0 ? "another history" : "lost tags";
+  test(`a conflict that cannot be read is tried again after a restore (${kind})`, () => {
+    const { relay, desk } = shared();
+    desk.page(relay.live, 1, 9);
+    const [good] = relay.records;
+    desk.pass(10);
+    desk.edit(note("diary", "more"));
+    spoil(relay, good);
+    send(relay, desk);
+    assert.deepEqual([desk.summary.unsent, desk.outbox.unreadableCount], [1, 1]);
+    relay.restore(good);
+    desk.readRestored(9, 40, lostTags);
+    assert.equal(desk.outbox.unreadableCount, 0);
+    send(relay, desk);
+    assert.equal(desk.summary.unsent, 0);
+    assert.equal(openedBy(relay.records[0]).fields.text, "more");
+  });
+}
+
 test("a conflict of a new generation waits for its keys", () => {
   const { relay, desk, phone } = shared("old");
   desk.seal(sealKeys(1, 2));

@@ -59,6 +59,7 @@ function applyPage(state, page, applied) {
     return;
   }
   const isSnapshot = state.cursor === null;
+  if ((page.lostTags ?? []).length > 0) state.sealing.retryConflicts();
   if (!isSnapshot && detectLosses(state, page.lostTags ?? [])) {
     forgetCursor(state, null, generationOf(page.token));
     applied.foundGap = true;
@@ -143,6 +144,10 @@ function withAnswered(state, token) {
 function moveCursor(state, token) {
   const to = { kind: "cursor", token: withAnswered(state, reached(token, state.cursor)) };
   if (readToken(to.token)?.horizon === null) state.answered = null;
+  // A relay that was restored may have lost the record that a change was in conflict with.
+  if (state.cursor !== null && generationOf(state.cursor) !== generationOf(to.token)) {
+    state.sealing.retryConflicts();
+  }
   if (state.overtaken.length === 0) storePosition(state, to);
   else state.position = to;
 }

@@ -25,6 +25,12 @@ export class KeylessRelay {
     this.records.push({ ...record, tag: this.#tag });
   }
 
+  /** Puts a former version back as it was, with its tag. */
+  restore(record) {
+    this.forget(record);
+    this.records.push(record);
+  }
+
   delete(record) {
     const there = this.record(keyOf(record));
     if (there) this.put({ ...there, fields: null, deleted: true });
@@ -162,6 +168,14 @@ export class SealingDevice extends Device {
     const since = from === null ? null : this.#token(from);
     return this.apply({ kind: "page",
       page: { since, token: this.#token(to), more: false, changes, lostTags: [] } });
+  }
+
+  /** Applies an empty page of a relay that was restored: of another history, or with lost tags. */
+  readRestored(from, to, lostTags = []) {
+    const since = this.#token(from);
+    if (lostTags.length === 0) this.#generation += 1;
+    return this.apply({ kind: "page",
+      page: { since, token: this.#token(to), more: false, changes: [], lostTags } });
   }
 
   #token(sequence) { return `${this.#generation.toString(16)}.${sequence}`; }
