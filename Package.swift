@@ -293,7 +293,7 @@ let package = Package(
       path: "Tests/PushEcho", swiftSettings: strict),
     // Sealed records for other implementations; scripts/sealing-check compares them.
     .executableTarget(
-      name: "seal-echo", dependencies: dependencies(["Model", "Crypto", "Sealing"]),
+      name: "seal-echo", dependencies: dependencies(["JSON", "Model", "Crypto", "Sealing"]),
       path: "Tests/SealEcho", swiftSettings: strict),
     // Simulated worlds: relay, devices, people and faults in virtual time.
     testModule(

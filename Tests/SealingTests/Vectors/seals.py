@@ -211,9 +211,7 @@ def unwrapped(letters, account, text):
     keys = value.get("keys")
     if not (are_zone_keys(keys) if isinstance(keys, list) else are_account_keys(keys)):
         raise Fault("malformed")
-    if isinstance(keys, list):
-        return keys
-    return {name: keys[name] for name in ("names", "generations", "plain")}
+    return stored_keys(keys)
 
 
 def is_key(text):
@@ -268,6 +266,44 @@ def ring_fields(keys, secret):
         derived(secret, b"ring", 64), canonical(keys), b"lockstep key ring")}
 
 
+def ring_keys(fields, secret):
+    """The stored form of the keys in the record that `ring_fields` made; `fields` are its JSON."""
+    value = json_object(fields or b"") or {}
+    sealed = decoded_member(value, "sealed")
+    if not re.fullmatch("[0-9a-f]{16}", text_member(value, "key")) or sealed is None:
+        raise Fault("malformed")
+    if value["key"] != key_id(secret):
+        raise Fault("otherKey")
+    keys = json_object(siv_plaintext(derived(secret, b"ring", 64), sealed, b"lockstep key ring"))
+    if not are_account_keys(keys) or decoded(keys["generations"][-1]) != secret:
+        raise Fault("malformed")
+    return stored_keys(keys)
+
+
+def text_member(value, name):
+    return value[name] if isinstance(value.get(name), str) else ""
+
+
+def decoded_member(value, name):
+    """The bytes of a text in Base64; None if it is none."""
+    return decoded(value[name]) if isinstance(value.get(name), str) else None
+
+
+def siv_plaintext(key, sealed, data):
+    """The plaintext; no bytes if it was not sealed so."""
+    try:
+        return AESSIV(key).decrypt(sealed, [data]) if len(sealed) > 16 else b""
+    except InvalidTag:
+        return b""
+
+
+def stored_keys(keys):
+    """The stored form, without members that it does not have."""
+    if isinstance(keys, list):
+        return keys
+    return {name: keys[name] for name in ("names", "generations", "plain")}
+
+
 def public_key(private):
     return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
 
@@ -286,11 +322,52 @@ def device_fields(public, device, secret):
         derived(secret, b"device key", 64), public, b"lockstep device key " + device.encode())}
 
 
+def device_public(fields, device, secret):
+    """The public key in the record that `device_fields` made; None if it was made otherwise."""
+    value = json_object(fields or b"") or {}
+    sealed = decoded_member(value, "sealed")
+    if value.get("key") != key_id(secret) or sealed is None:
+        return None
+    public = siv_plaintext(derived(secret, b"device key", 64), sealed,
+                           b"lockstep device key " + device.encode())
+    return public if len(public) == 32 else None
+
+
 def next_fields(keys, author, private, device, public, without):
     key = derived(shared_secret(private, public), b"next keys", 64)
     data = f"lockstep next keys {author} {device}".encode()
     return {"by": author, "sealed": siv_text(
         key, canonical({"keys": keys, "without": without}), data)}
+
+
+def next_keys(fields, author, public, device, private):
+    """The stored form of the keys in the record that `next_fields` made, and the devices that do
+    not get them; None if it was made otherwise."""
+    shared = shared_secret(private, public)
+    sealed = decoded_member(json_object(fields or b"") or {}, "sealed")
+    if shared is None or sealed is None:
+        return None
+    data = f"lockstep next keys {author} {device}".encode()
+    content = json_object(siv_plaintext(derived(shared, b"next keys", 64), sealed, data)) or {}
+    keys = content.get("keys")
+    if not (are_zone_keys(keys) if isinstance(keys, list) else are_account_keys(keys)):
+        return None
+    without = content.get("without")
+    return stored_keys(keys), [
+        device for device in (without if isinstance(without, list) else [])
+        if isinstance(device, str) and re.fullmatch("[0-9a-f]{16}", device)]
+
+
+def joined(own, others):
+    """The secrets of a device that has `own` and gets `others`, the one that seals last; None if
+    they are too many."""
+    if set(others) <= set(own):
+        return own
+    if set(own) <= set(others):
+        return others
+    last = merged(own[-1], others[-1])
+    secrets = [it for it in [*own, *(it for it in others if it not in own)] if it != last]
+    return [*secrets, last] if len(secrets) < GENERATIONS_MOST else None
 
 
 def merged(one, other):
@@ -579,21 +656,16 @@ def handover_cases():
 
 
 def joined_cases():
-    def case(note, own, others, expect):
-        keys = [account_keys(secret_number(100), [secret_number(it) for it in numbers], [])
-                for numbers in (own, others)]
-        return "joined", note, {"own": keys[0], "others": keys[1]}, {
+    for note, own, others in [
+        ("later ones", [0], [0, 1]), ("earlier ones", [0, 1], [0]),
+        ("two at once", [0, 1], [0, 2]), ("two at once", [0, 2], [0, 1]),
+        ("too many", list(range(63)), [63]),
+    ]:
+        secrets = [[secret_number(it) for it in numbers] for numbers in (own, others)]
+        keys = [account_keys(secret_number(100), it, []) for it in secrets]
+        expect = joined(*secrets)
+        yield "joined", note, {"own": keys[0], "others": keys[1]}, {
             "generations": expect and [key_id(secret) for secret in expect]}
-
-    def secrets(numbers):
-        return [secret_number(it) for it in numbers]
-
-    yield case("later ones", [0], [0, 1], secrets([0, 1]))
-    yield case("earlier ones", [0, 1], [0], secrets([0, 1]))
-    for one, other in (1, 2), (2, 1):
-        yield case("two at once", [0, one], [0, other],
-                   [*secrets([0, one, other]), merged(secret_number(1), secret_number(2))])
-    yield case("too many", list(range(63)), [63], None)
 
 
 def name_cases():

@@ -4,8 +4,18 @@ import { JSONFault, parse } from "../../../Sources/WebClient/json/jsonParser.js"
 import { isName } from "../../../Sources/WebClient/model/name.js";
 import { AccountKeys, KeyGeneration } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { base64url, base64urlBytes } from "../../../Sources/WebClient/sealing/base64url.js";
-import { hex } from "../../../Sources/WebClient/sealing/hex.js";
+import { hex, hexBytes } from "../../../Sources/WebClient/sealing/hex.js";
+import {
+  deviceFields, nextFields, nextIn, publicKeyIn,
+} from "../../../Sources/WebClient/sealing/keyHandover.js";
+import { keysInRing, ringFields } from "../../../Sources/WebClient/sealing/keyRing.js";
 import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
+import { scrypt } from "../../../Sources/WebClient/sealing/scrypt.js";
+import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
+import {
+  unwrap, wrap, wrapSaltOf, wrapStretching,
+} from "../../../Sources/WebClient/sealing/wrappedKeys.js";
+import { x25519PublicKey, x25519Secret } from "../../../Sources/WebClient/sealing/x25519.js";
 import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 
 // Answers the requests of scripts/sealing-check, which describes them, one a line.
@@ -70,16 +80,20 @@ function versionOf(word) {
   return version;
 }
 
-/** The object of the fields; null if there are none, or if it is not the JSON of an object. */
-function fieldsOf(word) {
-  if (word === "-") return null;
+/** The value of a JSON text; null if it is not one. */
+function parsed(word) {
   try {
-    const value = parse(textOf(word));
-    return isObject(value) ? value : null;
+    return parse(textOf(word));
   } catch (error) {
     if (error instanceof JSONFault) return null;
     throw error;
   }
+}
+
+/** The object of the fields; null if there are none, or if it is not the JSON of an object. */
+function fieldsOf(word) {
+  const value = word === "-" ? null : parsed(word);
+  return isObject(value) ? value : null;
 }
 
 const written = (bytes) => (bytes.length === 0 ? "-" : base64url(bytes));
@@ -104,6 +118,27 @@ function recordOf(zone, name, type, device, modifiedAt, chunks, fields) {
     zone: nameOf(zone), name, type, fields: fieldsOf(fields), modifiedAt: stampOf(modifiedAt),
     device: deviceOf(device), tag: 1, deleted: fields === "-", chunks: partsOf(chunks, 32),
   };
+}
+
+function keysOf(word) {
+  const value = parsed(word);
+  const keys = value === null ? null : SealingKeys.ofStored(value);
+  check(keys !== null);
+  return keys;
+}
+
+function accountOf(word) {
+  const { account } = keysOf(word);
+  check(account !== null);
+  return account;
+}
+
+const writtenKeys = ({ storedValue }) => writtenJSON(storedValue);
+
+/** Returns the key under which keys are wrapped. */
+function wrappingKey(letters, salt) {
+  const { password, parameters } = wrapStretching(letters, salt);
+  return scrypt(password, parameters);
 }
 
 const requests = {
@@ -142,6 +177,52 @@ const requests = {
   openchunk: (secret, zone, sealed) => {
     const { bytes, fault } = chunkSeal(secret, zone).openChunk(bytesOf(sealed));
     return fault ? `fault ${fault.kind}` : written(bytes);
+  },
+  wrap: (keys, account, letters, salt) => {
+    const context = { account: textOf(account), salt: bytesOf(salt) };
+    const key = wrappingKey(textOf(letters), context.salt);
+    const text = wrap(keysOf(keys), { ...context, key });
+    check(text !== null);
+    return text;
+  },
+  unwrap: (account, letters, wrapped) => {
+    const text = textOf(wrapped);
+    const salt = wrapSaltOf(text);
+    if (!salt) return "fault malformed";
+    const key = wrappingKey(textOf(letters), salt);
+    const { keys, fault } = unwrap(text, { account: textOf(account), key });
+    return fault ? `fault ${fault.kind}` : `keys ${writtenKeys(keys)}`;
+  },
+  x25519: (secret, other) => {
+    const shared = x25519Secret(secretOf(secret), bytesOf(other));
+    return `${written(x25519PublicKey(secretOf(secret)))} ${shared ? written(shared) : "-"}`;
+  },
+  ring: (keys) => writtenJSON(ringFields(keysOf(keys))),
+  openring: (secret, fields) => {
+    const { keys, fault } = keysInRing(fieldsOf(fields), new KeyGeneration(secretOf(secret)));
+    return fault ? `fault ${fault}` : `keys ${writtenKeys(keys)}`;
+  },
+  device: (secret, device, publicKey) => writtenJSON(deviceFields(
+    bytesOf(publicKey), deviceOf(device), new KeyGeneration(secretOf(secret)))),
+  opendevice: (secret, device, fields) => {
+    const key = publicKeyIn(
+      fieldsOf(fields), deviceOf(device), new KeyGeneration(secretOf(secret)));
+    return key ? written(key) : "-";
+  },
+  next: (keys, author, secret, device, publicKey, without) => writtenJSON(nextFields(
+    { keys: keysOf(keys), author: deviceOf(author), without: partsOf(without, 8) },
+    { device: deviceOf(device), publicKey: bytesOf(publicKey), privateKey: secretOf(secret) })),
+  opennext: (author, publicKey, device, secret, fields) => {
+    const next = nextIn(fieldsOf(fields), {
+      device: deviceOf(device), author: deviceOf(author), publicKey: bytesOf(publicKey),
+      privateKey: secretOf(secret),
+    });
+    if (!next) return "-";
+    return `keys ${writtenKeys(next.keys)} ${written(hexBytes(next.without.join("")))}`;
+  },
+  join: (keys, others) => {
+    const joined = accountOf(keys).joined(accountOf(others));
+    return joined ? writtenKeys(SealingKeys.ofAccount(joined, keysOf(keys).plainZones)) : "-";
   },
 };
 
