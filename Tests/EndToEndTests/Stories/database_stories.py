@@ -40,8 +40,15 @@ class Database:
         with open(f"/proc/{self.postmaster}/task/{self.postmaster}/children") as file:
             os.kill(int(file.read().split()[0]), signal.SIGKILL)
 
+    def run(self, program, *words):
+        """Runs a program of PostgreSQL on the database; returns its output."""
+        return subprocess.run([program, f"--dbname={self.url}", *words], check=True,
+                              stdout=subprocess.PIPE, timeout=PATIENCE).stdout
+
     def end(self):
         self.process.communicate("\n", timeout=PATIENCE)
+
+    close = end
 
 
 class ThreadedSocket:

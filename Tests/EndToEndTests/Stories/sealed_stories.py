@@ -13,10 +13,12 @@ import subprocess
 
 from account_stories import Owner
 from backup_stories import back_up
+from database_stories import Database
 from sharing_and_export_stories import at_terminal
 from sidecar_stories import Sidecar
 from story import (
-    LOCKSTEP, PATIENCE, Home, Relay, expect, folder, main, record, refused, run, wait_until)
+    LOCKSTEP, PATIENCE, Home, Relay, expect, folder, has_postgres, main, record, refused, run,
+    wait_until)
 from terminal_stories import Screen
 
 WORDS = r"[a-z]{5}( [a-z]{5}){5}"
@@ -266,8 +268,61 @@ def places(relay, directory):
         "memory": memory_of(relay.id)}
 
 
+def places_of_database(relay, database):
+    """The same for a relay with a database: its files with the log of writes, its dump, and the
+    logs of both."""
+    database.run("psql", "--command=CHECKPOINT")
+    dump = database.run("pg_dump")
+    # The dump has bytes as hexadecimal digits.
+    dump += b"\n".join(bytes.fromhex(digits.decode())
+                       for digits in re.findall(rb"\\\\x((?:[0-9a-f]{2})+)", dump))
+    with open(os.path.join(database.folder, "log"), "rb") as log:
+        logs = log.read() + relay.text().encode()
+    return {"store": files_in(os.path.join(database.folder, "data")), "backup": dump, "log": logs,
+            "memory": memory_of(relay.id)}
+
+
 def found(texts, data):
     return [text for text in texts if text.encode() in data]
+
+
+def assert_nothing_is_found(relay, directory, search):
+    """Two devices of a sealed account write and read all texts. `search` gives the places in which
+    the relay may have left them; none has any, nor a secret."""
+    phone = sealed_home(relay, directory)
+    write_texts(phone, os.path.join(directory, "files0"))
+    codes = [offer(phone)["code"]]
+    laptop = Home(os.path.join(directory, "laptop"))
+    join(relay, laptop, codes[0])
+    accept_habits(laptop)
+    phrase = phrase_of(phone)
+    codes.append(offer(phone)["code"])
+    for home, files in ((phone, "files0"), (laptop, "files1"), (phone, "files0")):
+        assert_all_read(home, os.path.join(directory, files))
+    secrets = [each for code in codes for each in spellings(halves(code)[1])]
+    secrets += key_texts(phone) + [phrase.encode(), phrase.replace(" ", "-").encode()]
+    for place, data in search().items():
+        assert found(TEXTS, data) == [], place
+        if place != "memory":
+            # The relay's program contains them, in the page that it serves.
+            assert found(TIMER_MEMBERS, data) == [], place
+            tokens = [token_of(home).encode() for home in (phone, laptop)]
+            assert not any(token in data for token in tokens), place
+        assert not any(secret in data for secret in secrets), place
+
+
+def assert_all_is_found(relay, directory, search):
+    """The same of an account that is not sealed: the search finds what is there."""
+    phone = Home.new(relay, directory, "phone", "--plain")
+    write_texts(phone, os.path.join(directory, "files0"), "--plain")
+    laptop = phone.pair(relay, directory)
+    accept_habits(laptop)
+    assert_all_read(laptop, os.path.join(directory, "files1"), "--plain")
+    control = search()
+    for place in ("store", "backup"):
+        assert found(TEXTS, control[place]) == TEXTS, place
+        assert found(TIMER_MEMBERS, control[place]) == TIMER_MEMBERS, place
+    assert len(found(TEXTS, control["memory"])) > 25, found(TEXTS, control["memory"])
 
 
 def story_nothing_that_a_person_wrote_is_found_at_the_relay():
@@ -275,38 +330,19 @@ def story_nothing_that_a_person_wrote_is_found_at_the_relay():
     backup, in the log of everything, or in the memory of the relay, after two devices have read
     them. The same search finds all of them at the relay of an account that is not sealed."""
     assert len(TEXTS) == len(set(TEXTS)) == 50
-    with folder() as directory, Relay("--log-level", "trace") as relay:
-        phone = sealed_home(relay, directory)
-        write_texts(phone, os.path.join(directory, "files0"))
-        codes = [offer(phone)["code"]]
-        laptop = Home(os.path.join(directory, "laptop"))
-        join(relay, laptop, codes[0])
-        accept_habits(laptop)
-        phrase = phrase_of(phone)
-        codes.append(offer(phone)["code"])
-        for home, files in ((phone, "files0"), (laptop, "files1"), (phone, "files0")):
-            assert_all_read(home, os.path.join(directory, files))
-        secrets = [each for code in codes for each in spellings(halves(code)[1])]
-        secrets += key_texts(phone) + [phrase.encode(), phrase.replace(" ", "-").encode()]
-        for place, data in places(relay, directory).items():
-            assert found(TEXTS, data) == [], place
-            if place != "memory":
-                # The relay's program contains them, in the page that it serves.
-                assert found(TIMER_MEMBERS, data) == [], place
-                tokens = [token_of(home).encode() for home in (phone, laptop)]
-                assert not any(token in data for token in tokens), place
-            assert not any(secret in data for secret in secrets), place
-    with folder() as directory, Relay("--log-level", "trace") as relay:
-        phone = Home.new(relay, directory, "phone", "--plain")
-        write_texts(phone, os.path.join(directory, "files0"), "--plain")
-        laptop = phone.pair(relay, directory)
-        accept_habits(laptop)
-        assert_all_read(laptop, os.path.join(directory, "files1"), "--plain")
-        control = places(relay, directory)
-        for place in ("store", "backup"):
-            assert found(TEXTS, control[place]) == TEXTS, place
-            assert found(TIMER_MEMBERS, control[place]) == TIMER_MEMBERS, place
-        assert len(found(TEXTS, control["memory"])) > 25, found(TEXTS, control["memory"])
+    for check in (assert_nothing_is_found, assert_all_is_found):
+        with folder() as directory, Relay("--log-level", "trace") as relay:
+            check(relay, directory, lambda: places(relay, directory))
+
+
+def story_nothing_that_a_person_wrote_is_found_in_the_relays_database():
+    """The same with PostgreSQL: in the files of the database, its dump and its log."""
+    if not has_postgres():
+        return
+    for check in (assert_nothing_is_found, assert_all_is_found):
+        with folder() as directory, contextlib.closing(Database()) as database:
+            with Relay("--log-level", "trace", store=database.url) as relay:
+                check(relay, directory, lambda: places_of_database(relay, database))
 
 
 def story_secrets_are_in_no_command_line_log_or_link_for_browsers():
