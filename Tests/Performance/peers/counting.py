@@ -83,6 +83,8 @@ class Instructions:
         if self.keep:
             os.makedirs(self.keep, exist_ok=True)
             shutil.copy(files[0], os.path.join(self.keep, f"{name}.callgrind"))
+        # The next file has another number.
+        os.remove(files[0])
         total = int(re.search(r"^(?:totals|summary): (\d+)", text, re.M).group(1))
         return dict(zip(self.names, (total, self.allocations(text))))
 
