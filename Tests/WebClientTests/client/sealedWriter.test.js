@@ -230,6 +230,28 @@ test("several edits of one batch after a set-back lose nothing", () => {
   }
 });
 
+test("a relay that was set back takes nothing that another device holds", () => {
+  const { relay, desk, phone } = pair();
+  const tablet = sealedDevice(3);
+  desk.edit(draft("d", "first"));
+  send(relay, desk);
+  for (const device of [phone, tablet]) read(relay, device);
+  const backup = relay.copy();
+  desk.pass(10);
+  desk.edit(draft("d", "lost"));
+  send(relay, desk);
+  read(relay, phone);
+  tablet.pass(20);
+  tablet.edit(draft("d", "later"));
+  send(backup, tablet);
+  // Above the tags that the relay has given before.
+  backup.put(backup.live[0]);
+  backup.put(backup.live[0]);
+  read(backup, phone);
+  send(backup, phone);
+  assert.deepEqual(textsOf(phone), ["later", "lost"]);
+});
+
 test("two versions of a writer that was set back are merged by those who read both", () => {
   const { relay, desk, phone } = pair();
   desk.edit(draft("d", "first"));

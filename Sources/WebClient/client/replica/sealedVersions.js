@@ -138,10 +138,13 @@ function merge(state, entry, lineage, { record: server, version }, applied) {
     if (base && !base.deleted) record = merging.completed(server, base);
     resolution = keepsBase(entry, lineage)
       ? { merged: record.fields, copies: [] } : merging.resolve(entry, record);
+  } else if (isRepeated(lineage)) {
+    // Two versions of which neither includes the other: both stay if the rule keeps copies.
+    resolution = merging.resolve({ ...entry, base: null }, record);
   } else if (base && !(base.deleted && base.tag === 0)) {
     // The author of the relay's version did not know the base.
     resolution = merging.resolveLost(entry, base, record);
-    if (!isRepeated(lineage)) change.base = nothingAt(entry, entry.type);
+    change.base = nothingAt(entry, entry.type);
   } else {
     change.base = null;
     resolution = merging.resolve({ ...entry, base: null }, record);

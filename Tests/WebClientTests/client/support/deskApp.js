@@ -22,7 +22,14 @@ export const desk = {
       },
     },
     Draft: {
-      resolve({ local, server }) {
+      resolve({ base, local, server }) {
+        // A side that changed nothing is not kept beside the other.
+        if (base && base.fields?.text === local.fields?.text) {
+          return { merged: server.fields, copies: [] };
+        }
+        if (base && base.fields?.text === server.fields?.text) {
+          return { merged: local.fields, copies: [] };
+        }
         const kept = newer({ local, server });
         const other = kept === local ? server : local;
         const isCopied = other.fields !== null && other.fields.text !== kept.fields?.text;
