@@ -110,7 +110,13 @@ package struct Plan: Hashable, Sendable {
 
   @usableFromInline package static let everything = Plan(zones: nil)
 
-  @usableFromInline package func includes(_ zone: Name) -> Bool { zones?.contains(zone) ?? true }
+  /// The zone in which an account's devices give each other keys is part of every plan.
+  @usableFromInline
+  package func includes(_ zone: Name) -> Bool {
+    zone == Plan.keyZone || zones?.contains(zone) ?? true
+  }
+
+  package static let keyZone = Name(trusted: "Keys")
 
   @usableFromInline package var hasNoZone: Bool { zones?.isEmpty ?? false }
 }

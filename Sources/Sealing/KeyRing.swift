@@ -20,7 +20,7 @@ package enum KeyRing {
     case otherKey(String)
   }
 
-  package static let zone = Name(trusted: "Keys")
+  package static let zone = Plan.keyZone
   package static let record = Name(trusted: "ring")
   package static let type = Name(trusted: "keyRing")
   package static var key: RecordKey { RecordKey(zone: zone, name: record) }

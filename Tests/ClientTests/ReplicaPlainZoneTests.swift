@@ -196,6 +196,55 @@ struct ReplicaPlainZoneTests {
     #expect(try phone.store.record(note)?.text == "from the tablet")
   }
 
+  /// The device was away: the record of the keys and the sealed records come in one page.
+  @Test mutating func aDeviceThatWasAwayReadsAllAtOnce() throws {
+    var (desk, phone) = try devices()
+    try putRing()
+    try seal(&desk)
+    try readAll(on: &desk)
+    desk.bringBack()
+    try relay.saveAll(from: &desk)
+    relay.delete(note)
+    try readAll(on: &phone)
+    try readAll(on: &phone)
+    #expect(phone.outbox.unreadableCount == 0)
+    #expect(try phone.store.record(note)?.text == "before")
+    #expect(phone.freezeBatch() == nil)
+  }
+
+  /// It has joined with the keys, and reads the account for the first time.
+  @Test mutating func aDeviceThatBeginsThenReadsAllAtOnce() throws {
+    var (desk, _) = try devices()
+    try putRing()
+    try seal(&desk)
+    try readAll(on: &desk)
+    desk.bringBack()
+    try relay.saveAll(from: &desk)
+    relay.delete(note)
+    var tablet = try ReplicaHarness(device: 3)
+    tablet.perform(.forgetCursor(restoredThrough: nil))
+    tablet.perform(.seal(OrderID(rawValue: 1), keys(.empty)))
+    for _ in 0..<2 { tablet.readAgain(relay.live) }
+    #expect(tablet.outbox.unreadableCount == 0)
+    #expect(try tablet.store.record(note)?.text == "before")
+  }
+
+  /// A person syncs by hand, so that all is read anew.
+  @Test mutating func aDeviceWithoutKeysKeepsWhatItHas() throws {
+    var (desk, _) = try devices()
+    var tablet = try ReplicaHarness(device: 3)
+    try readAll(on: &tablet)
+    try seal(&desk)
+    try readAll(on: &desk)
+    desk.bringBack()
+    try relay.saveAll(from: &desk)
+    relay.delete(note)
+    try shareRing(with: &tablet)
+    tablet.perform(.retryRefused(withParked: true))
+    try readAll(on: &tablet)
+    #expect(try tablet.store.record(note)?.text == "before")
+  }
+
   // MARK: stage
 
   private let note = RecordKey.desk("a")
@@ -230,13 +279,17 @@ struct ReplicaPlainZoneTests {
 
   /// Brings the record of the keys to the device.
   private mutating func shareRing(with home: inout ReplicaHarness) throws {
+    try putRing()
+    let ring = try #require(relay.record(of: KeyRing.key))
+    try home.apply([ring])
+  }
+
+  private mutating func putRing() throws {
     let fields = try #require(KeyRing.fields(of: keys(.only([TestApp.zone]))))
     relay.put(
       Record(
         zone: KeyRing.zone, name: KeyRing.record, type: KeyRing.type, fields: fields.serialized(),
         modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 0))
-    let ring = try #require(relay.record(of: KeyRing.key))
-    try home.apply([ring])
   }
 
   private mutating func readAll(on home: inout ReplicaHarness) throws {

@@ -164,9 +164,7 @@ extension ReplicaState {
     case .plain(let record): try applyRecord(record, isSnapshot: isSnapshot, &applied)
     case .opened(let opened): try applyOpened(opened, isSnapshot: isSnapshot, &applied)
     case .missing(let key, let tag): try restoreAtRelay(key, deletedAt: tag)
-    case .taken(let record):
-      guard try !take(plain: record, &applied), sealing.note(record.key, .notSealed) else { return }
-      storeUnreadable()
+    case .unsealed(let record): try handle(unsealed: record, &applied)
     }
   }
 

@@ -62,13 +62,13 @@ extension ReplicaState {
   /// if the device reads the account from its beginning.
   mutating func sealFurtherZones() throws(StorageError) -> Bool {
     guard let held = sealing.held, let further = try sealingOfRing() else { return false }
-    let (result, movedTo) = try adoptSeals(held.sealing(further), plain: .replaced)
-    guard case .failure = result else {
-      sealing.awaited = .empty
-      return movedTo != nil
+    let (result, _) = try adoptSeals(held.sealing(further), plain: .replaced)
+    if case .failure = result {
+      sealing.awaited = further
+      return false
     }
-    sealing.awaited = further
-    return false
+    sealing.awaited = .empty
+    return true
   }
 
   /// Seals the zones that wait for answers. Returns true as `sealFurtherZones`.
@@ -93,8 +93,18 @@ extension ReplicaState {
 
   // MARK: plain records that arrive
 
+  /// Handles a plain record of a sealed zone: it is taken if that is wanted, and otherwise listed as
+  /// unreadable, unless it is from before the zone was sealed and hides nothing.
+  mutating func handle(
+    unsealed record: Record, _ applied: inout Applied
+  ) throws(StorageError) {
+    var isKnown = try includes(plain: record)
+    if !isKnown, sealing.takenZone == record.zone { isKnown = try take(plain: record, &applied) }
+    if sealing.note(record.key, isKnown ? nil : .notSealed) { storeUnreadable() }
+  }
+
   /// True if what the home holds includes this plain record.
-  func includes(plain record: Record) throws(StorageError) -> Bool {
+  private func includes(plain record: Record) throws(StorageError) -> Bool {
     guard let id = RecordVersion.plain(record.tag)?.id else { return true }
     let key = record.key
     if let open = transaction.outbox.open(key) {
@@ -108,7 +118,7 @@ extension ReplicaState {
 
   /// Takes a plain record of a sealed zone, as a version that this home has: it is saved sealed.
   /// Returns false if that is not possible now.
-  mutating func take(
+  private mutating func take(
     plain record: Record, _ applied: inout Applied
   ) throws(StorageError) -> Bool {
     let key = record.key
@@ -125,14 +135,5 @@ extension ReplicaState {
     try transaction.put(try self.record(of: change, tag: held.tag))
     try reconcile(change, OpenedRecord(record: held, version: known), &applied)
     return true
-  }
-}
-
-/// What a program needs that seals a zone.
-extension Replica {
-  /// True if what the home holds includes this record of the relay, which is not sealed.
-  package static func includes(plain record: Record, in store: Store) throws(StorageError) -> Bool {
-    guard let id = RecordVersion.plain(record.tag)?.id else { return true }
-    return try store.version(record.key)?.vector.names(id) ?? false
   }
 }

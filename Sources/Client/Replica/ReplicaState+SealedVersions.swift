@@ -10,12 +10,12 @@ enum ArrivedRecord {
   /// The relay has deleted a record of a sealed zone that this device holds, at this tag. No device
   /// has: a deletion is a sealed record.
   case missing(RecordKey, ChangeTag)
-  /// A plain record of a sealed zone, which this device takes nevertheless.
-  case taken(Record)
+  /// A plain record of a sealed zone.
+  case unsealed(Record)
 
   var key: RecordKey {
     switch self {
-    case .plain(let record), .taken(let record): record.key
+    case .plain(let record), .unsealed(let record): record.key
     case .opened(let opened): opened.record.key
     case .missing(let key, _): key
     }
@@ -23,7 +23,7 @@ enum ArrivedRecord {
 
   var tag: ChangeTag {
     switch self {
-    case .plain(let record), .taken(let record): record.tag
+    case .plain(let record), .unsealed(let record): record.tag
     case .opened(let opened): opened.record.tag
     case .missing(_, let tag): tag
     }
@@ -33,7 +33,7 @@ enum ArrivedRecord {
     switch self {
     case .plain(let record): record
     case .opened(let opened): opened.record
-    case .missing, .taken: nil
+    case .missing, .unsealed: nil
     }
   }
 }

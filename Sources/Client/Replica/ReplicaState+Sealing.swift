@@ -258,6 +258,7 @@ extension ReplicaState {
         || page.changes.contains(where: { ZoneSeal.keyID(of: $0) != nil })
     else { return page.changes.map { .plain($0) } }
     var arrived: [ArrivedRecord] = []
+    var unsealed: [ArrivedRecord] = []
     var withheld: [Record] = []
     var hasNoted = false
     for record in page.changes {
@@ -277,15 +278,12 @@ extension ReplicaState {
         arrived.append(.opened(opened))
       case .failure(let fault):
         withheld.append(record)
-        // A tombstone hides nothing that could be read, and a plain record from before the zone was
-        // sealed nothing that is not held.
-        var isKnown = record.isDeleted
-        if !isKnown, fault == .notSealed { isKnown = try includes(plain: record) }
-        if !isKnown, fault == .notSealed, sealing.takenZone == record.zone {
-          arrived.append(.taken(record))
-        } else {
-          hasNoted = sealing.note(record.key, isKnown ? nil : fault) || hasNoted
+        if fault == .notSealed, !record.isDeleted {
+          unsealed.append(.unsealed(record))
+          continue
         }
+        // A tombstone hides nothing that could be read.
+        hasNoted = sealing.note(record.key, record.isDeleted ? nil : fault) || hasNoted
       }
     }
     if hasNoted { storeUnreadable() }
@@ -296,7 +294,8 @@ extension ReplicaState {
         transaction.markNamed(key, snapshot: snapshot)
       }
     }
-    return arrived
+    // A sealed record of the same page may include them.
+    return arrived + unsealed
   }
 
   /// Returns nil if the record may be taken, of a zone of which the device has no keys.

@@ -772,6 +772,9 @@ extension ReplicaState {
         guard scope.includesWrites(to: record.key.zone), !isOff(record.key.zone) else { continue }
         transaction.markLost(record.key)
         hasLostRecords = true
+      } else if sealing.isLocked(record.key.zone) {
+        // It may be there, sealed.
+        continue
       } else if restore?.hasLost(record.tag) == true, scope.includesWrites(to: record.key.zone) {
         transaction.markLost(record.key)
         hasLostRecords = true

@@ -42,13 +42,17 @@ enum AgentSealCommand {
       let sealing = try ZoneSealing(session, Progress())
       try refuseUnknown(zones, sealing)
       let keys = try sealing.keys()
-      let lacking = try sealing.devicesWithoutKeys(zones)
-      guard lacking.isEmpty || arguments[isNow] else {
-        throw withoutKeys(lacking, zones, keys, session.folder)
+      let without = try sealing.devicesWithoutKeys(zones)
+      let isReady = without.wholeAccount.isEmpty || arguments[isNow]
+      let outcomes = isReady ? try sealing.seal(zones, keys) : []
+      if arguments[AgentCommand.json] {
+        _ = try TerminalOutput.printed(json(outcomes, without, keys).text)
+      } else if isReady {
+        try printed(outcomes, without)
+      } else {
+        _ = try TerminalOutput.printed(advice(without.wholeAccount, zones, keys, session.folder))
       }
-      let outcomes = try sealing.seal(zones, keys)
-      try printed(outcomes, lacking, keys, arguments)
-      return outcomes.allSatisfy { $0.remaining == 0 } ? .success : .failure
+      return isReady && outcomes.allSatisfy { $0.remaining == 0 } ? .success : .failure
     }
   }
 
@@ -84,14 +88,13 @@ enum AgentSealCommand {
     }
   }
 
-  private static func withoutKeys(
+  private static func advice(
     _ devices: [Device], _ zones: [Name], _ keys: SealingKeys, _ folder: HomeFolder
-  ) -> CommandFailure {
+  ) -> String {
     let list = devices.map { "  " + RowText.line($0.description.deviceName) }
     let names = zones.map(\.text).joined(separator: " ")
     let words = keys.current?.checkWords ?? ""
-    return CommandFailure(
-      """
+    return """
       nothing is sealed yet: these devices do not have the account's keys
       \(list.joined(separator: "\n"))
       For each, make a code here (lockstep agent pair --home \(folder.path)), and enter it there
@@ -99,28 +102,30 @@ enum AgentSealCommand {
         \(words)
       Remove those that are not used any more (lockstep agent revoke). Then repeat
         lockstep agent seal \(names) --home \(folder.path)
-      """)
+      """
+  }
+
+  private static func json(
+    _ outcomes: [ZoneSealing.Outcome], _ without: ZoneSealing.DevicesWithoutKeys,
+    _ keys: SealingKeys
+  ) -> JSONValue {
+    let zones = outcomes.map { outcome -> JSONValue in
+      [
+        "zone": .string(outcome.zone.text),
+        "sealed": .number(JSONNumber(Int64(outcome.sealed))),
+        "remaining": .number(JSONNumber(Int64(outcome.remaining))),
+      ]
+    }
+    return [
+      "zones": .array(zones), "words": .string(keys.current?.checkWords ?? ""),
+      "withoutKeys": .array(without.wholeAccount.map { .string($0.id.text) }),
+      "pairAgain": .array(without.someZones.map { .string($0.id.text) }),
+    ]
   }
 
   private static func printed(
-    _ outcomes: [ZoneSealing.Outcome], _ lacking: [Device], _ keys: SealingKeys,
-    _ arguments: Arguments
+    _ outcomes: [ZoneSealing.Outcome], _ without: ZoneSealing.DevicesWithoutKeys
   ) throws(CommandFailure) {
-    if arguments[AgentCommand.json] {
-      let zones = outcomes.map { outcome -> JSONValue in
-        [
-          "zone": .string(outcome.zone.text),
-          "sealed": .number(JSONNumber(Int64(outcome.sealed))),
-          "remaining": .number(JSONNumber(Int64(outcome.remaining))),
-        ]
-      }
-      let json: JSONValue = [
-        "zones": .array(zones), "words": .string(keys.current?.checkWords ?? ""),
-        "withoutKeys": .array(lacking.map { .string($0.id.text) }),
-      ]
-      _ = try TerminalOutput.printed(json.text)
-      return
-    }
     for outcome in outcomes {
       let zone = outcome.zone.text
       let records = outcome.sealed == 1 ? "1 record" : "\(outcome.sealed) records"
@@ -130,5 +135,15 @@ enum AgentSealCommand {
         "lockstep agent seal: \(outcome.remaining) of zone \(zone) are not sealed yet: the relay "
           + "does not answer, or refuses them (lockstep agent status); repeat the command\n")
     }
+    if !without.wholeAccount.isEmpty {
+      let names = without.wholeAccount.map { RowText.line($0.description.deviceName) }
+      _ = try TerminalOutput.printed(
+        "Still without the keys: \(names.joined(separator: ", ")). Give the command again once "
+          + "they have them, for what they may save until they hear of it.")
+    }
+    let names = without.someZones.map { RowText.line($0.description.deviceName) }
+    guard !names.isEmpty else { return }
+    _ = try TerminalOutput.printed(
+      "Pair again, for the keys of their zones: " + names.joined(separator: ", "))
   }
 }

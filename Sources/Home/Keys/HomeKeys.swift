@@ -119,7 +119,25 @@ package enum HomeKeys {
     }
     if let failure { throw CommandFailure(failure.explanation) }
     try makeDeviceKey(&replica)
+    announce(identity.credentials.device, store, member)
     return ring != nil
+  }
+
+  /// Saves the record of the device's own key at once, so that others can give it new keys before
+  /// its first sync. Otherwise, that sync saves it.
+  private static func announce(
+    _ device: DeviceID, _ store: SQLiteReplicaStore, _ member: HomeAccess
+  ) {
+    let key = RecordKey(zone: KeyRing.zone, name: KeyHandover.deviceRecord(of: device))
+    do {
+      guard let record = try store.record(key), record.tag == 0 else { return }
+      let mutation = Mutation(
+        name: record.name, type: record.type, fields: record.fields,
+        modifiedAt: record.modifiedAt, baseTag: 0)
+      _ = try member.call.save([mutation], zone: key.zone, token: member.token)
+    } catch {
+      // The relay cannot be reached any more.
+    }
   }
 
   /// Gives the home a key of its own, with which others give it new keys of the account; without

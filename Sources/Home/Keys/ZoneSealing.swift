@@ -63,8 +63,16 @@ package struct ZoneSealing {
         + "agent pair from a device that has them (lockstep agent join --code CODE)")
   }
 
-  /// Returns the other devices that may read one of the zones, and are not known to have the keys.
-  package func devicesWithoutKeys(_ zones: [Name]) throws(CommandFailure) -> [Device] {
+  /// Other devices that may read one of the zones, and are not known to have their keys.
+  package struct DevicesWithoutKeys {
+    package let wholeAccount: [Device]
+    /// Paired for some zones: they get their keys only once these are sealed.
+    package let someZones: [Device]
+  }
+
+  package func devicesWithoutKeys(
+    _ zones: [Name]
+  ) throws(CommandFailure) -> DevicesWithoutKeys {
     let devices = try member.call.devices(token: member.token).devices
     let own = HomeStatus(json: try session.send(.status)).device
     let members = try CommandFailure.wrap { () throws(StorageError) in
@@ -72,10 +80,13 @@ package struct ZoneSealing {
       defer { store.close() }
       return try Replica.members(in: store)
     }
-    return devices.filter { device in
+    let lacking = devices.filter { device in
       device.id.text != own && zones.contains { device.scope.includes($0) }
         && members.key(of: device.id) == nil
     }
+    return DevicesWithoutKeys(
+      wholeAccount: lacking.filter { $0.scope.zones == nil },
+      someZones: lacking.filter { $0.scope.zones != nil })
   }
 
   // MARK: zones

@@ -61,6 +61,18 @@ test("it stays locked until it has the keys, whatever the relay leaves out then"
   phone.edit(note("later", "x"));
 });
 
+test("it keeps what it has when it reads all again", () => {
+  const { relay, desk, phone } = stage();
+  const plain = new SealingDevice(3);
+  write(relay, plain, "list", "from before");
+  read(relay, phone);
+  write(relay, desk, "diary", "a secret");
+  read(relay, phone);
+  phone.forgetCursor();
+  phone.page(relay.live.filter(({ name }) => name !== "list"), null, 9);
+  assert.deepEqual(texts(phone), ["from before"]);
+});
+
 test("it merges nothing with a sealed record", () => {
   const { relay, desk, phone } = stage();
   write(relay, desk, "diary", "a secret");

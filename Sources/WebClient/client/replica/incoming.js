@@ -220,6 +220,9 @@ function finishSnapshot(state, applied) {
       // No device has deleted it. A device that may change nothing keeps it, and so does one that
       // may no longer read the zone.
       if (state.mayWrite(record.zone)) loseRecord(state, key);
+    } else if (state.sealing.isLocked(record.zone)) {
+      // It may be there, sealed.
+      continue;
     } else if (hasLostTag(state.restore, record.tag) && state.mayWrite(record.zone)) {
       loseRecord(state, key);
     } else if (!state.restore || !record.deleted) {
