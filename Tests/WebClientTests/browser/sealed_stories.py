@@ -370,7 +370,7 @@ class SealedStories(Story):
         phrase = person.reads_phrase()
         self.writes_memo(person)
         laptop = self.relay.agent("laptop", person.show_code())
-        self.assertEqual(laptop.json("key", "phrase")[0]["phrase"].split(), phrase)
+        self.assertEqual(laptop.json("key", "phrase", "--show")[0]["phrase"].split(), phrase)
         person.press("Show the recovery phrase")
         self.assertEqual(person.reads_phrase(), phrase)
         self.assertNotIn(b"quick brown fox", self.stored())

@@ -222,7 +222,7 @@ const requests = {
   },
   join: (keys, others) => {
     const joined = accountOf(keys).joined(accountOf(others));
-    return joined ? writtenKeys(SealingKeys.ofAccount(joined, keysOf(keys).plainZones)) : "-";
+    return joined ? writtenKeys(SealingKeys.ofAccount(joined, keysOf(keys).sealed)) : "-";
   },
 };
 

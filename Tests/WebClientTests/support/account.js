@@ -20,7 +20,8 @@ export class Account {
 
   async #start() {
     this.relay = await RelayProcess.start();
-    const phone = this.agent("join", "--relay", this.relay.url, "--new", "--plain", "--name", "phone");
+    const phone = this.agent("join", "--relay", this.relay.url, "--new", "--plain",
+      "--name", "phone");
     this.phone = phone.deviceID;
     const { code } = this.agent("pair");
     const page = await this.#call("POST", "/v1/devices", {
