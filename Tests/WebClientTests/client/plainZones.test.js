@@ -154,6 +154,29 @@ test("a deletion that waits is not lost", () => {
   for (const device of [desk, phone]) assert.equal(device.fieldsOf("a"), null);
 });
 
+test("what was deleted before is not saved at all", () => {
+  const { relay, desk, phone } = stage();
+  phone.pass(10);
+  phone.edit(deletion("a"));
+  send(relay, phone);
+  readAll(relay, desk);
+  for (const device of [desk, phone]) seal(relay, device);
+  assert.deepEqual(sealed(relay), []);
+});
+
+test("a change that waits is saved at once, as a new record of the relay", () => {
+  const { relay, phone } = stage();
+  phone.pass(10);
+  phone.edit(note("a", "waits"));
+  phone.step({ task: "setAside", id: phone.nextBatch().id });
+  phone.retryRefused();
+  seal(relay, new SealingDevice(9));
+  readAll(relay, phone);
+  const { records } = phone.nextBatch();
+  assert.deepEqual(records.map(({ baseTag }) => baseTag), [0]);
+  assert.equal(phone.replica.transaction.outbox.sent("Desk\na").firstSent, null);
+});
+
 test("what was made and deleted before anybody had it is nothing", () => {
   const { relay, phone } = stage();
   phone.edit(note("b", "new"));
@@ -224,12 +247,14 @@ test("the record of the keys keeps the zones that others have sealed", () => {
   makeKey();
   send(relay, phone);
   assert.equal(relay.record("Keys\nring"), undefined);
+  phone.sealStored(keys(ZoneSet.only(["Other"])).storedValue);
+  readAll(relay, phone);
   phone.edit(note("a", "on its way"));
   phone.nextBatch();
-  seal(relay, new SealingDevice(9));
+  seal(relay, new SealingDevice(9), keys(ZoneSet.only([app.zone, "Other"])));
   readAll(relay, phone);
   const { result, error } = phone.step({ task: "makeKeys", secret: bytes(3), without: [] });
   assert.deepEqual([result, error.code], [null, "keysChanged"]);
   makeKey();
-  assert.deepEqual(phone.record("ring", "Keys").fields.only, [app.zone]);
+  assert.deepEqual(phone.record("ring", "Keys").fields.only, [app.zone, "Other"]);
 });
