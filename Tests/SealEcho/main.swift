@@ -229,10 +229,10 @@ func openNext(_ words: [Substring]) -> String? {
 }
 
 func join(_ words: [Substring]) -> String? {
-  guard case .account(let own, let plainZones) = readKeys(words[0]),
+  guard case .account(let own, let sealed) = readKeys(words[0]),
     case .account(let others, _) = readKeys(words[1])
   else { return nil }
-  let joined = own.joined(with: others).map { SealingKeys.account($0, plainZones: plainZones) }
+  let joined = own.joined(with: others).map { SealingKeys.account($0, sealed) }
   return encoded(joined?.storedValue)
 }
 

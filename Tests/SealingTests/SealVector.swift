@@ -18,12 +18,12 @@ struct SealVector {
       switch self {
       case .keys: 4
       case .phrase: 12
-      case .wrap: 3
-      case .unwrap: 37
+      case .wrap: 4
+      case .unwrap: 40
       case .x25519: 10
-      case .ring: 3
+      case .ring: 5
       case .deviceKey: 2
-      case .nextKeys: 2
+      case .nextKeys: 3
       case .joined: 5
       case .name: 10
       case .record: 61

@@ -228,8 +228,9 @@ def are_account_keys(value):
             and isinstance(value.get("generations"), list)
             and all(map(is_key, value["generations"]))
             and are_distinct(value["generations"], GENERATIONS_MOST)
-            and isinstance(value.get("plain"), list)
-            and all(isinstance(zone, str) and is_name(zone.encode()) for zone in value["plain"]))
+            and sealed_zones(value) is not None
+            and all(isinstance(zone, str) and is_name(zone.encode())
+                    for zones in sealed_zones(value).values() for zone in zones))
 
 
 def are_zone_keys(values):
@@ -244,10 +245,10 @@ def are_zone_keys(values):
     return all(map(is_zone, values)) and are_distinct([it["zone"] for it in values], len(values))
 
 
-def account_keys(name_secret, secrets, plain):
-    """The stored form of an account's keys."""
-    return {"names": encoded(name_secret), "generations": [encoded(it) for it in secrets],
-            "plain": sorted(plain)}
+def account_keys(name_secret, secrets, plain=None, only=None):
+    """The stored form of an account's keys, which seal all zones but `plain`, or `only` some."""
+    zones = {"plain": sorted(plain)} if only is None else {"only": sorted(only)}
+    return {"names": encoded(name_secret), "generations": [encoded(it) for it in secrets], **zones}
 
 
 def zone_keys(zone):
@@ -262,7 +263,7 @@ def siv_text(key, plaintext, data):
 
 def ring_fields(keys, secret):
     """The record of an account's keys; `secret` is that of the generation that seals."""
-    return {"key": key_id(secret), "plain": keys["plain"], "sealed": siv_text(
+    return {"key": key_id(secret), **sealed_zones(keys), "sealed": siv_text(
         derived(secret, b"ring", 64), canonical(keys), b"lockstep key ring")}
 
 
@@ -301,7 +302,14 @@ def stored_keys(keys):
     """The stored form, without members that it does not have."""
     if isinstance(keys, list):
         return keys
-    return {name: keys[name] for name in ("names", "generations", "plain")}
+    return {"names": keys["names"], "generations": keys["generations"], **sealed_zones(keys)}
+
+
+def sealed_zones(keys):
+    """The member that says which zones are sealed: all but the plain ones, or some only. None if
+    there is not one of them."""
+    found = {name: keys[name] for name in ("plain", "only") if isinstance(keys.get(name), list)}
+    return found if len(found) == 1 else None
 
 
 def public_key(private):
@@ -542,7 +550,9 @@ def some_keys():
 
 
 def wrap_cases():
-    for number, keys in enumerate([*some_keys(), account_keys(bytes(32), [b"\xff" * 32], [])]):
+    some = account_keys(secret_number(100), [secret_number(0)], only=["Gr\u00fc\u00dfe", "Memos"])
+    for number, keys in enumerate(
+            [*some_keys(), account_keys(bytes(32), [b"\xff" * 32], []), some]):
         letters = "000000000000" if number == 2 else LETTERS
         salt = hash_number(number)[:16]
         yield "wrap", None, {
@@ -585,6 +595,9 @@ def unwrap_plaintexts(keys, zones):
     """Plaintexts that are wrapped by the rules, of which some break those of the keys."""
     yield "spaces, another order and further members", json.dumps(
         {"keys": {**keys, "more": 1}, "more": [], "account": ACCOUNT}, indent=1).encode()
+    some = {**keys, "only": ["Memos", "Todos"]}
+    yield "keys of an account that seal two zones", canonical({"account": ACCOUNT, "keys": {
+        name: some[name] for name in some if name != "plain"}})
     yield "no JSON", b"{"
     yield "no object", b"[]"
     yield "no account", canonical({"keys": keys})
@@ -603,6 +616,9 @@ def unwrap_plaintexts(keys, zones):
                 encoded(secret_number(number)) for number in range(GENERATIONS_MOST + 1)]}),
             ("no list of plain zones", {"names": other, "generations": [other]}),
             ("a plain zone without a name", {**keys, "plain": [""]}),
+            ("plain and sealed zones", some),
+            ("a sealed zone without a name", {
+                "names": other, "generations": [other], "only": ["Memos", ""]}),
             ("a zone twice", [todos, todos]), ("a zone without a name", [{**todos, "zone": ""}]),
             ("a zone's name key of 31 bytes", [{**todos, "names": short}]),
             ("a zone without generations", [{**todos, "generations": []}]),
@@ -632,9 +648,11 @@ OTHER_DEVICE = "00000000000000ff"
 
 
 def ring_cases():
-    for count, plain in (1, []), (2, ["Keys", "Vault"]), (64, ["Gr\u00fc\u00dfe", "Keys"]):
+    for count, plain, only in [
+            (1, [], None), (2, ["Keys", "Vault"], None), (64, ["Gr\u00fc\u00dfe", "Keys"], None),
+            (1, None, []), (2, None, ["Timer", "Memos"])]:
         secrets = [secret_number(number) for number in range(count)]
-        keys = account_keys(secret_number(100), secrets, plain)
+        keys = account_keys(secret_number(100), secrets, plain, only)
         yield "ring", None, {"keys": keys}, {"fields": ring_fields(keys, secrets[-1])}
 
 
@@ -645,9 +663,11 @@ def handover_cases():
         yield "deviceKey", None, {
             "secret": secret.hex(), "device": ACCOUNT, "publicKey": public.hex()}, {
             "fields": device_fields(public, ACCOUNT, secret)}
-    for count, without in (2, []), (64, ["0123456789abcdef", "fedcba9876543210"]):
+    for count, without, only in [
+            (2, [], None), (64, ["0123456789abcdef", "fedcba9876543210"], None),
+            (1, [], ["Memos"])]:
         secrets = [secret_number(number) for number in range(count)]
-        keys = account_keys(secret_number(100), secrets, ["Keys", "Vault"])
+        keys = account_keys(secret_number(100), secrets, ["Keys", "Vault"], only)
         yield "nextKeys", None, {
             "keys": keys, "author": ACCOUNT, "authorSecret": private.hex(), "device": OTHER_DEVICE,
             "deviceSecret": other.hex(), "without": without}, {
