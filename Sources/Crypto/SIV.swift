@@ -12,11 +12,37 @@
     /// Bytes by which the sealed form is longer.
     package static let overhead = 16
 
-    private let key: [UInt8]
+    private let prepared: Prepared
 
     package init(key: [UInt8]) {
       precondition(key.count == SIV.keyBytes, "AES-256-SIV takes a key of 64 bytes")
-      self.key = key
+      prepared = Prepared(key: key)
+    }
+
+    /// Context with the key in it. A copy of it costs half of making one with the key again.
+    private final class Prepared: @unchecked Sendable {
+      /// Only ever copied, so all threads may use it.
+      private let context: OpaquePointer
+
+      /// Fetched once: OpenSSL looks it up by name under a lock. It is never changed, so all
+      /// threads may use it.
+      private nonisolated(unsafe) static let cipher = EVP_CIPHER_fetch(nil, "AES-256-SIV", nil)
+
+      init(key: [UInt8]) {
+        guard let cipher = Prepared.cipher, let context = EVP_CIPHER_CTX_new(),
+          EVP_EncryptInit_ex(context, cipher, nil, key, nil) == 1
+        else { preconditionFailure("AES-256-SIV is not available") }
+        self.context = context
+      }
+
+      deinit { EVP_CIPHER_CTX_free(context) }
+
+      /// Returns false if `body` does, or the context cannot be copied.
+      func withCopy(_ body: (OpaquePointer) -> Bool) -> Bool {
+        guard let copy = EVP_CIPHER_CTX_new() else { return false }
+        defer { EVP_CIPHER_CTX_free(copy) }
+        return EVP_CIPHER_CTX_copy(copy, context) == 1 && body(copy)
+      }
     }
 
     /// Encrypts `bytes`, at least one. `data` is authenticated but not contained in the result:
@@ -24,12 +50,11 @@
     package func sealed(_ bytes: [UInt8], data: [UInt8]) -> [UInt8] {
       precondition(!bytes.isEmpty, "the plaintext is empty")
       var result = [UInt8](repeating: 0, count: SIV.overhead + bytes.count)
-      let isDone = SIV.withCipher { context, cipher in
+      let isDone = prepared.withCopy { context in
         var count: Int32 = 0
         return result.withUnsafeMutableBufferPointer { result in
           guard let tag = result.baseAddress else { return false }
-          return EVP_EncryptInit_ex(context, cipher, nil, key, nil) == 1
-            && EVP_EncryptUpdate(context, nil, &count, data, Int32(data.count)) == 1
+          return EVP_EncryptUpdate(context, nil, &count, data, Int32(data.count)) == 1
             && EVP_EncryptUpdate(
               context, tag + SIV.overhead, &count, bytes, Int32(bytes.count)) == 1
             && EVP_EncryptFinal_ex(context, tag + SIV.overhead + Int(count), &count) == 1
@@ -47,9 +72,9 @@
       var tag = Array(sealed[..<SIV.overhead])
       let body = Array(sealed[SIV.overhead...])
       var bytes = [UInt8](repeating: 0, count: body.count)
-      let isDone = SIV.withCipher { context, cipher in
+      let isDone = prepared.withCopy { context in
         var count: Int32 = 0
-        return EVP_DecryptInit_ex(context, cipher, nil, key, nil) == 1
+        return EVP_CipherInit_ex(context, nil, nil, nil, nil, 0) == 1
           && EVP_CIPHER_CTX_ctrl(
             context, EVP_CTRL_AEAD_SET_TAG, Int32(SIV.overhead), &tag) == 1
           && EVP_DecryptUpdate(context, nil, &count, data, Int32(data.count)) == 1
@@ -57,16 +82,6 @@
           && EVP_DecryptFinal_ex(context, nil, &count) == 1
       }
       return isDone ? bytes : nil
-    }
-
-    /// Fetched once: OpenSSL looks it up by name under a lock. It is never changed, so all threads
-    /// may use it.
-    private nonisolated(unsafe) static let cipher = EVP_CIPHER_fetch(nil, "AES-256-SIV", nil)
-
-    private static func withCipher(_ body: (OpaquePointer, OpaquePointer) -> Bool) -> Bool {
-      guard let cipher, let context = EVP_CIPHER_CTX_new() else { return false }
-      defer { EVP_CIPHER_CTX_free(context) }
-      return body(context, cipher)
     }
   }
 #endif
