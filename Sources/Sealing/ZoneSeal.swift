@@ -62,12 +62,14 @@ package struct ZoneSeal: Sendable {
   /// - Parameters:
   ///   - record: The version; its device is its author.
   ///   - saver: The device that saves it; nil: the author.
+  ///   - relayName: The record's name at the relay, if it is known already.
   package func sealed(
-    _ record: Record, version: RecordVersion, savedBy saver: DeviceID? = nil
+    _ record: Record, version: RecordVersion, savedBy saver: DeviceID? = nil,
+    as relayName: Name? = nil
   ) -> Record {
     var sealed = record
     sealed.device = saver ?? record.device
-    sealed.name = relayName(of: record.name)
+    sealed.name = relayName ?? self.relayName(of: record.name)
     sealed.type = shownTypes.contains(record.type) ? record.type : ZoneSeal.hiddenType
     sealed.includes = []
     let bytes = newest.record.sealed(

@@ -187,7 +187,7 @@ struct SQLiteReplicaStoreTests {
       "x'\(noVersions)00'", "x'\(noVersions)0001'", "x'\(noVersions)000100'",
       "x'\(noVersions)00000000'",
     ] {
-      try store.connection.execute("UPDATE versions SET fields = \(bytes) WHERE role = 5")
+      try store.connection.execute("UPDATE outbox SET lineage = \(bytes)")
       #expect(throws: StorageError.self) { try store.outbox() }
     }
   }

@@ -259,12 +259,30 @@ struct UpgradeTests {
     #expect(try store.namedChunks(file.chunks) == file.chunks)
   }
 
+  /// Changes of a sealed zone name the versions that they were made on, also those that wait.
+  @Test func changesOfAHomeOfVersion7HaveTheirLineages() throws {
+    try layHome(7)
+    let store = try SQLiteReplicaStore(home: directory.path)
+    defer { store.close() }
+    let entries = try store.outbox()
+    #expect(entries.map(\.number) == [1, 2])
+    let lineages = try entries.map { try #require($0.lineage) }
+    let writer = try #require(WriterID(text: "d6a834a128c9f472"))
+    #expect(lineages[0].base?.id == VersionID(writer: writer, number: 0xE9582))
+    #expect(lineages[0].made == lineages[0].base?.vector && lineages[0].id == nil)
+    #expect(lineages[1] == OutboxEntry.Lineage(), "of a new memo")
+    #expect(entries[0].base?.tag == 3 && entries[1].base == nil)
+    try store.write(entries.map { .putEntry($0) })
+    #expect(try store.outbox() == entries)
+  }
+
   // MARK: interrupted upgrades
 
   private static let ways: [(name: String, version: Int)] = [
     ("zones.sqlite", 1), ("zones.sqlite", 2), ("zones.sqlite", 7),
     ("zones.sqlite", 8),
     ("replica.sqlite", 1), ("replica.sqlite", 2), ("replica.sqlite", 5),
+    ("replica.sqlite", 7),
   ]
 
   @Test(arguments: ways)

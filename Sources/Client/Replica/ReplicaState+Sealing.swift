@@ -418,7 +418,8 @@ extension ReplicaState {
       }
       var record = entry.record(by: device, tag: 0)
       record.chunks = mutation.chunks
-      let sealed = seal.sealed(record, version: version, savedBy: device)
+      let sealed = seal.sealed(
+        record, version: version, savedBy: device, as: sealing.relayName(of: key, seal))
       request.mutations[index].name = sealed.name
       request.mutations[index].type = sealed.type
       request.mutations[index].fields = sealed.fields

@@ -17,8 +17,6 @@ final class OutboxTable {
     case firstSent = 3
     /// Holds only the fingerprints of `OutboxEntry.includes`, as its fields.
     case includes = 4
-    /// Holds only the bytes of `OutboxEntry.lineage`, as its fields.
-    case lineage = 5
   }
 
   private let connection: SQLiteConnection
@@ -34,13 +32,18 @@ final class OutboxTable {
     list = try connection.prepare(
       """
       SELECT number, zone, name, type, modified_at, stamp_trusted, group_number, state,
-        batch_high, batch_low, code, detail, retry_after, relay_time, fields
+        batch_high, batch_low, code, detail, retry_after, relay_time, fields, lineage
       FROM outbox ORDER BY number
       """)
     version = try connection.prepare(
       "SELECT \(HeldRecordTable.columns) FROM versions WHERE number = ? AND role = ?")
     put = try connection.prepare(
-      "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      """
+      INSERT OR REPLACE INTO outbox
+        (number, zone, name, type, modified_at, stamp_trusted, group_number, state,
+          batch_high, batch_low, code, detail, retry_after, relay_time, lineage, fields)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """)
     putVersion = try connection.prepare(
       """
       INSERT INTO versions
@@ -78,6 +81,11 @@ final class OutboxTable {
     put.bind(batch.map { Int64(bitPattern: $0.high) }).bind(batch.map { Int64(bitPattern: $0.low) })
     put.bind(refusal?.code.rawValue).bind(refusal?.detail)
     put.bind(refusal?.retryAfterMilliseconds).bind(refusal?.relayTime)
+    if let lineage = entry.lineage {
+      put.bind(lineage.bytes)
+    } else {
+      put.bind(Int64?.none)
+    }
     try put.run(last: entry.fields)
     if let base = entry.base { try insert(base, as: .base, of: entry) }
     if let made = entry.timeMade { try insert(made, as: .timeMade, of: entry) }
@@ -90,11 +98,6 @@ final class OutboxTable {
       var included = Record.nothing(at: entry.key)
       included.fields = entry.includes.bytes
       try insert(included, as: .includes, of: entry)
-    }
-    if let lineage = entry.lineage {
-      var made = Record.nothing(at: entry.key)
-      made.fields = lineage.bytes
-      try insert(made, as: .lineage, of: entry)
     }
   }
 
@@ -121,11 +124,10 @@ final class OutboxTable {
       timeMade: try record(.timeMade, of: number),
       firstSent: try record(.firstSent, of: number)?.modifiedAt,
       includes: [VersionFingerprint](bytes: try record(.includes, of: number)?.fields ?? []),
-      lineage: try lineage(of: number))
+      lineage: row.isNull(15) ? nil : try lineage(row.bytes(15)))
   }
 
-  private func lineage(of number: Int64) throws(StorageError) -> OutboxEntry.Lineage? {
-    guard let bytes = try record(.lineage, of: number)?.fields else { return nil }
+  private func lineage(_ bytes: [UInt8]) throws(StorageError) -> OutboxEntry.Lineage {
     guard let lineage = OutboxEntry.Lineage(bytes: bytes) else {
       throw connection.corruption("the lineage of an entry of the outbox has an invalid format")
     }

@@ -318,7 +318,7 @@ extension Schema {
     applicationID: 0x4C53_7265,
     steps: [
       replicaVersion1, replicaVersion2, replicaVersion3, replicaVersion4, replicaVersion5,
-      replicaVersion6, replicaVersion7,
+      replicaVersion6, replicaVersion7, replicaVersion8,
     ])
 
   ///     identity   relay · account · device · token · device_name          one row, or none
@@ -487,5 +487,16 @@ extension Schema {
   private static let replicaVersion7 = """
     ALTER TABLE records RENAME COLUMN vector TO version;
     UPDATE records SET version = NULL WHERE version IS NOT NULL;
+    """
+
+  ///     outbox     … · lineage
+  ///
+  /// `lineage` holds the bytes of `OutboxEntry.lineage`, which were a row of `versions` (role 5):
+  /// each save in a sealed zone then wrote to one more table and its index.
+  private static let replicaVersion8 = """
+    ALTER TABLE outbox ADD COLUMN lineage BLOB;
+    UPDATE outbox SET lineage =
+      (SELECT fields FROM versions WHERE number = outbox.number AND role = 5);
+    DELETE FROM versions WHERE role = 5;
     """
 }
