@@ -28,10 +28,34 @@ package enum Base64 {
   /// Returns the bytes of `text`, in the URL-safe alphabet and not padded; nil if it does not have
   /// that form, or if an unused bit of the last digit is set: bytes have only one text.
   package static func decodeURL(_ text: some StringProtocol) -> [UInt8]? {
-    let digits = Array(text.utf8)[...]
-    guard digits.allSatisfy({ urlValue(of: $0) != nil }) else { return nil }
-    let bytes = bytes(of: digits, count: digits.count * 6 / 8) { urlValue(of: $0) }
-    return encodeURL(bytes).utf8.elementsEqual(digits) ? bytes : nil
+    let digits = Array(text.utf8)
+    let values = urlValues
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count * 6 / 8)
+    var group: UInt32 = 0
+    var bits: UInt32 = 0
+    for digit in digits {
+      let value = values[Int(digit)]
+      guard value < 64 else { return nil }
+      group = group << 6 | UInt32(value)
+      bits += 6
+      if bits >= 8 {
+        bits -= 8
+        bytes.append(UInt8(truncatingIfNeeded: group >> bits))
+      }
+    }
+    // What is left is less than a digit, and zero.
+    return bits < 6 && group & (1 << bits - 1) == 0 ? bytes : nil
+  }
+
+  /// Values of all bytes as digits of the URL-safe alphabet; 64 for those that are none.
+  private static let urlValues = (UInt8.min...UInt8.max).map { digit -> UInt8 in
+    switch digit {
+    case UInt8(ascii: "-"): 62
+    case UInt8(ascii: "_"): 63
+    case UInt8(ascii: "+"), UInt8(ascii: "/"): 64
+    default: value(of: digit).map { UInt8(truncatingIfNeeded: $0) } ?? 64
+    }
   }
 
   /// Returns the bytes of the digits, up to the first character that is none. `count`: their
@@ -102,15 +126,6 @@ package enum Base64 {
     case UInt8(ascii: "+"): 62
     case UInt8(ascii: "/"): 63
     default: nil
-    }
-  }
-
-  private static func urlValue(of digit: UInt8) -> UInt32? {
-    switch digit {
-    case UInt8(ascii: "-"): 62
-    case UInt8(ascii: "_"): 63
-    case UInt8(ascii: "+"), UInt8(ascii: "/"): nil
-    default: value(of: digit)
     }
   }
 }

@@ -167,8 +167,15 @@ package enum HexText {
 
   /// Returns two digits for each byte.
   package static func text(of bytes: [UInt8]) -> String {
-    String(
-      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }, as: UTF8.self)
+    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      var count = 0
+      for byte in bytes {
+        text[count] = digits[Int(byte >> 4)]
+        text[count + 1] = digits[Int(byte & 0xF)]
+        count += 2
+      }
+      return count
+    }
   }
 
   /// Returns nil if `text` does not consist of pairs of digits.

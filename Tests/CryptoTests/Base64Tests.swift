@@ -52,6 +52,18 @@ struct Base64Tests {
     #expect(Base64.decodeURL("-__-AA") == [0xFB, 0xFF, 0xFE, 0x00])
   }
 
+  @Test func noByteBesideTheAlphabetIsADigit() {
+    let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    for byte in UInt8.min...0x7F {
+      let text = String(decoding: [UInt8(ascii: "A"), byte, 0x41, 0x41], as: UTF8.self)
+      #expect((Base64.decodeURL(text) != nil) == digits.contains(byte), "\(byte)")
+    }
+    for last in digits {
+      let text = String(decoding: [UInt8(ascii: "A"), last], as: UTF8.self)
+      #expect(Base64.decodeURL(text).map { Base64.encodeURL($0) == text } ?? true, "\(text)")
+    }
+  }
+
   /// The last three have an unused bit that is set.
   @Test(arguments: [
     "A", "AAAAA", "Zg==", "Zg=", "+//+AA", "Zm9v\n", "Zm 9", "Zé", "=", ".", "Zh", "Zm9vYh", "Zm9",
