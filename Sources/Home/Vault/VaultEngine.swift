@@ -115,10 +115,12 @@ final class VaultEngine {
   /// Performs one step for one file.
   private func performStep(_ name: String) {
     tracks[name]?.due = nil
-    tracks[name]?.isCheckAwaited = false
     tracks[name]?.touchedAt = nil
+    let requested = tracks[name]?.checksRequested ?? 0
     do throws(VaultFault) {
       try step(name)
+      // Otherwise another step follows.
+      if tracks[name]?.due == nil { tracks[name]?.checksEnded = requested }
       tracks[name]?.restarts = 0
       tracks[name]?.retryMilliseconds = 0
     } catch {
@@ -136,8 +138,10 @@ final class VaultEngine {
         }
         tracks[name]?.state = .error
         tracks[name]?.reason = reason
+        tracks[name]?.checksEnded = requested
         retry(name)
       case .waiting(let reason):
+        tracks[name]?.checksEnded = requested
         tracks[name]?.state = .syncing
         tracks[name]?.reason = reason
         retry(name)
@@ -152,6 +156,8 @@ final class VaultEngine {
     tracks[name]?.restarts += 1
     guard tracks[name]?.restarts ?? 0 < Limits.vaultReads else {
       tracks[name]?.restarts = 0
+      let requested = tracks[name]?.checksRequested ?? 0
+      tracks[name]?.checksEnded = requested
       tracks[name]?.state = .error
       tracks[name]?.reason = "it keeps changing while it is read; the device retries"
       return retry(name)
@@ -1247,7 +1253,7 @@ extension VaultEngine {
       case "look":
         for name in tracks.keys {
           tracks[name]?.scheduleCheck(at: now)
-          tracks[name]?.isCheckAwaited = true
+          tracks[name]?.checksRequested += 1
         }
         return .success(["files": .number(JSONNumber(Int64(tracks.count)))])
       default: throw VaultRefusal("the vault does not know that request")

@@ -164,9 +164,10 @@ package struct VaultTrack {
 
   /// Time of the next check.
   package var due: Instant?
-  /// True from the request of a command for a check to the start of that check. A check in progress
-  /// does not know what was synced before the request, so its result is not shown.
-  var isCheckAwaited = false
+  /// Checks that commands have requested, and those of them that have ended. A check in progress
+  /// does not know what was synced before a request, so its result does not answer it.
+  var checksRequested = 0
+  var checksEnded = 0
   /// Time at which the first of several successive writes was noticed.
   var touchedAt: Instant?
   /// Time at which the file disappeared, perhaps not for good.
@@ -225,7 +226,7 @@ package struct VaultTrack {
       value.map { .number(JSONNumber(Int64($0))) } ?? .null
     }
     let isOver = state == .synced || state == .error
-    let shown = isCheckAwaited && isOver ? .syncing : state
+    let shown = checksEnded < checksRequested && isOver ? .syncing : state
     let json: JSONValue = [
       "name": .string(entry.name), "path": .string(entry.path), "state": .string(shown.rawValue),
       "reason": reason.map { .string($0) } ?? .null, "size": number(size),

@@ -1,7 +1,9 @@
+import Glibc
 import Lockstep
 import LockstepApps
 import LockstepClient
 import LockstepCommandLine
+import LockstepCrypto
 import LockstepEventLoop
 import LockstepModel
 import Synchronization
@@ -58,6 +60,46 @@ struct VaultEngineRequestTests {
     let checked = try #require(happened.lastIndex(of: .reads))
     #expect(asked < checked)
     #expect(!happened[asked..<checked].contains(.reports("synced")), "\(happened)")
+  }
+
+  /// A command asks for a check just after the sync has brought a new version.
+  @Test func aFileIsNotInSyncBeforeItsNewVersionIsInItsPlace() throws {
+    let folder = try TemporaryFolder()
+    let home = HomeFolder(path: folder.path)
+    let path = folder.path("vault.db")
+    var registry = try VaultRegistry(home: home)
+    var entry = VaultEntry(name: "vault.db", path: path)
+    entry.isPlain = true
+    try registry.store(entry)
+    let empty = try #require(ChunkHash(bytes: SHA256.hash([])))
+    let manifest = VaultManifest(file: "vault.db", size: 0, sha256: empty, chunks: [])
+    var record = Self.deletedRecord
+    record.fields = VaultSeal.plain.fields(of: manifest, chunks: []).serialized()
+    let arrived = record
+
+    let mailbox = try Mailbox<VaultMessage>(isBlocking: true)
+    // Whether the command has asked, and whether the file was there when it was first in sync.
+    let seen = Mutex<(isAsked: Bool, isThere: Bool?)>((false, nil))
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let engine = VaultEngine(home, mailbox, log: log) { order in
+      switch order {
+      case .agent(.readRecords(let id, _, _)):
+        let records = seen.withLock { $0.isAsked } ? [arrived] : []
+        mailbox.post(.agentReport(.read(id, .success(records))))
+      case .agent: break
+      case .answer: seen.withLock { $0.isAsked = true }
+      case .mirrorState(let mirror):
+        guard VaultFileStatus.all(mirror).first?.state == .synced else { return }
+        guard seen.withLock({ $0.isAsked }) else {
+          mailbox.post(.agentReport(.changed([arrived])))
+          return mailbox.post(.request(.outgoing(1), ["do": "look"]))
+        }
+        seen.withLock { $0.isThere = $0.isThere ?? (access(path, F_OK) == 0) }
+        mailbox.post(.stop)
+      }
+    }
+    engine.run()
+    #expect(seen.withLock { $0.isThere } == true)
   }
 
   /// A file's folder is missing while another file's change waits for the relay.
