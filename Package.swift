@@ -80,7 +80,7 @@ let package = Package(
     module("WebPush", ["JSON", "Model", "Crypto", "Wire", "Runtime"]),
     module("Storage", ["JSON", "Model", "Crypto"]),
     module("Client", ["JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage"]),
-    module("Apps", ["JSON", "Model", "Crypto", "Terminal"]),
+    module("Apps", ["JSON", "Model", "Crypto", "Sealing", "Terminal"]),
     module(
       "Relay",
       ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "WebPush"]),
@@ -203,7 +203,8 @@ let package = Package(
     tests(
       "Client", ["JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage", "Client"]),
     // Files that are read beside the tests: embedded in code, they would take a minute to compile.
-    tests("Apps", ["JSON", "Model", "Crypto", "Apps", "AppLaws"], exclude: ["Vectors"]),
+    tests(
+      "Apps", ["JSON", "Model", "Crypto", "Sealing", "Apps", "AppLaws"], exclude: ["Vectors"]),
     tests(
       "Relay",
       ["JSON", "Model", "Crypto", "Wire", "WebPush", "Runtime", "Storage", "Relay"]),

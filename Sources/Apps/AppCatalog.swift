@@ -4,12 +4,12 @@ import LockstepTerminal
 
 /// The only list of all apps.
 package enum AppCatalog {
-  /// All apps, without a vault key: sealed vault files stay unreadable.
-  package static let all = all(vaultKey: { nil })
+  /// All apps, without the vault's keys: sealed vault files stay unreadable.
+  package static let all = all(vaultSeal: { nil })
 
-  /// Returns all apps. `vaultKey` is called when an app meets sealed data.
-  package static func all(vaultKey: @escaping @Sendable () -> VaultKey?) -> [any App] {
-    [TimerApp(), VaultApp(key: vaultKey), ClipboardApp(), MemosApp(), HabitsApp()]
+  /// Returns all apps. `vaultSeal` is called when an app meets sealed data.
+  package static func all(vaultSeal: @escaping @Sendable () -> VaultSeal?) -> [any App] {
+    [TimerApp(), VaultApp(seal: vaultSeal), ClipboardApp(), MemosApp(), HabitsApp()]
   }
 
   /// Returns the rule for a record type of any app; nil if no app knows the type.

@@ -65,7 +65,7 @@ package struct HomeExport {
         "the home \(home.path) has not joined an account; there is nothing to export")
     }
     var outcome = Outcome(scope: identity.credentials.scope)
-    let seal = VaultKeys.source(in: home)().map(VaultSeal.init)
+    let seal = VaultKeys.source(in: home)()
     let live = snapshot.records.filter { !$0.isDeleted }
     let waiting = Set(snapshot.outbox.map(\.key))
     for app in AppCatalog.all {
@@ -125,7 +125,7 @@ package struct HomeExport {
   ) throws(CommandFailure) {
     let lines = records.map { record in
       let json = HomeExport.json(of: record, isUnsent: waiting.contains(record.key))
-      guard record.type == VaultApp.fileType, VaultSeal.isSealed(record.value),
+      guard record.type == VaultApp.fileType, VaultSeal.isSealed(record.value, seal),
         let (_, contents) = HomeExport.contents(of: record, seal)
       else { return json.text }
       return json.setting("file", to: .string(contents.manifest.file)).text
@@ -293,10 +293,11 @@ extension HomeExport {
     for record in records where record.type == VaultApp.fileType {
       guard let (reader, contents) = HomeExport.contents(of: record, seal) else { continue }
       let chunks = contents.chunks.compactMap { HomeExport.chunk($0, among: held) }
-      let isForeign = seal != nil && !VaultSeal.isSealed(record.value)
+      let isForeign = seal?.isOfZone == false && !VaultSeal.isSealed(record.value, seal)
       let folder = isForeign ? HomeExport.unsealedFiles : HomeExport.files
       guard chunks.count == contents.chunks.count,
-        try writeFile(folder + "/" + contents.manifest.file, chunks, reader, of: account)
+        try writeFile(
+          folder + "/" + contents.manifest.file, chunks, (reader, contents), of: account)
       else { continue }
       count += 1
       used.formUnion(contents.chunks)
@@ -325,12 +326,15 @@ extension HomeExport {
 
   /// Returns false and removes the file if a chunk is gone meanwhile or cannot be opened.
   private func writeFile(
-    _ name: String, _ chunks: [HeldChunk], _ seal: VaultSeal, of account: AccountID
+    _ name: String, _ chunks: [HeldChunk],
+    _ sealed: (by: VaultSeal, contents: VaultSeal.Contents), of account: AccountID
   ) throws(CommandFailure) -> Bool {
     let file = try folder.create(name)
     for chunk in chunks {
       try checkInterruption()
-      guard let bytes = try bytes(of: chunk, account), let opened = seal.opened(bytes) else {
+      guard let bytes = try bytes(of: chunk, account),
+        let opened = sealed.by.opened(bytes, of: sealed.contents)
+      else {
         try folder.remove(name)
         return false
       }

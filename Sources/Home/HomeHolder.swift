@@ -46,7 +46,7 @@ package final class HomeHolder {
       let settings = settings(of: folder, mail, helpers, trust, log)
       var homeRules = try HomeRules(of: folder)
       if let rules { try homeRules.store(rules) }
-      let apps = AppCatalog.all(vaultKey: VaultKeys.source(in: folder))
+      let apps = AppCatalog.all(vaultSeal: VaultKeys.source(in: folder))
       var replica = Replica(store: store, apps: apps + homeRules.apps)
       try HomeKeys.makeDeviceKey(&replica)
       let group = try HomeGroup.make(

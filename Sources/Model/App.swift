@@ -30,6 +30,9 @@ package protocol App: Sendable {
   /// Returns the chunks of files that a record's fields name, each once. The relay keeps them as
   /// long as the record. At most `Limits.chunksPerRecord`.
   func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash]
+  /// Returns those of these chunks that must not leave a device in records of a sealed zone,
+  /// because they are not sealed.
+  func unsealedChunks(in fields: JSONValue, of type: Name, zone: Name) -> [ChunkHash]
   /// Record types that orders and views are made from.
   var types: [Name] { get }
   /// Returns the result of a person's order, a JSON object in the app's own format. Throws a
@@ -84,6 +87,15 @@ extension App {
   @usableFromInline
   package func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
     FileReference.chunks(in: fields)
+  }
+
+  /// Returns the chunks that no `FileReference` in the fields says to be sealed with the zone's
+  /// keys.
+  @usableFromInline
+  package func unsealedChunks(
+    in fields: JSONValue, of type: Name, zone: Name
+  ) -> [ChunkHash] {
+    FileReference.chunks(chunks(in: fields, of: type), in: fields, notSealedIn: zone)
   }
 
   /// Returns the fields unchanged: fields without instants need no correction.

@@ -111,6 +111,16 @@ extension FileReference {
     chunks(of: references(in: fields).filter { $0.seal?.zone == zone })
   }
 
+  /// Returns those of the chunks that no reference in the fields says to be sealed with keys of
+  /// this zone.
+  package static func chunks(
+    _ chunks: [ChunkHash], in fields: JSONValue, notSealedIn zone: Name
+  ) -> [ChunkHash] {
+    if chunks.isEmpty { return [] }
+    let sealed = Set(self.chunks(in: fields, sealedIn: zone))
+    return chunks.filter { !sealed.contains($0) }
+  }
+
   private static func chunks(of references: [FileReference]) -> [ChunkHash] {
     var found: [ChunkHash] = []
     var known: Set<ChunkHash> = []

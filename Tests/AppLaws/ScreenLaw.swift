@@ -9,7 +9,8 @@ extension AppLaw {
   /// sequence of timed edits of a record ends, at instants that a clock can show.
   package static func screens(_ bytes: [UInt8]) throws(BrokenLaw) {
     var hostile = HostileFields(draw: ByteDraw(bytes))
-    let app = hostile.draw.one(of: AppCatalog.all(vaultKey: { VaultKey(bytes: Array(1...16)) }))
+    let seal = VaultKey(bytes: Array(1...16)).map(VaultSeal.init)
+    let app = hostile.draw.one(of: AppCatalog.all(vaultSeal: { seal }))
     let records = (0..<hostile.draw.below(6)).map { _ in record(of: app.types, app.zone, &hostile) }
     var state = AppState(
       records: records, now: hostile.draw.instant(), device: DeviceID(rawValue: 0xA),

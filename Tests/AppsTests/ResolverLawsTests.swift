@@ -19,7 +19,8 @@ struct ResolverLawsTests {
 
     var resolver: (any Resolver)? {
       Name(type).flatMap { type in
-        AppCatalog.all(vaultKey: { vaultKey }).compactMap { $0.resolver(for: type) }.first
+        AppCatalog.all(vaultSeal: { vaultKey.map(VaultSeal.init) })
+          .compactMap { $0.resolver(for: type) }.first
       }
     }
 

@@ -3,27 +3,28 @@ import LockstepModel
 
 /// Files that are the same on every device: zone `Vault`, one record per file.
 ///
-/// The record `key` says which key seals the vault. Records `code/…` contain keys for other
-/// devices (`WrappedVaultKey`). Both have the type `VaultKey` and are written without the
-/// outbox.
+/// Unless the zone's records are sealed, the record `key` says which key seals the vault, and
+/// records `code/…` contain keys for other devices (`WrappedVaultKey`). Both have the type
+/// `VaultKey` and are written without the outbox. In a sealed zone, records `key/…` of this type
+/// contain the keys that the vault had before (`FormerVaultKey`).
 package struct VaultApp: App {
   package static let zone = Name(trusted: "Vault")
   package static let fileType = Name(trusted: "VaultFile")
   package static let keyType = Name(trusted: "VaultKey")
   package static let keyRecord = Name(trusted: "key")
 
-  private let key: @Sendable () -> VaultKey?
+  private let seal: @Sendable () -> VaultSeal?
 
-  /// `key`: returns the vault's key if this device has it. It is called when needed, because a
-  /// device may receive the key at any time.
-  package init(key: @escaping @Sendable () -> VaultKey? = { nil }) { self.key = key }
+  /// `seal`: returns the vault's seal if this device has the keys. It is called when needed,
+  /// because a device may receive keys at any time.
+  package init(seal: @escaping @Sendable () -> VaultSeal? = { nil }) { self.seal = seal }
 
   package var name: String { "vault" }
   package var zone: Name { VaultApp.zone }
   package var types: [Name] { [VaultApp.fileType, VaultApp.keyType] }
 
   package func resolver(for type: Name) -> (any Resolver)? {
-    type == VaultApp.fileType ? VaultFileResolver(key: key) : nil
+    type == VaultApp.fileType ? VaultFileResolver(seal: seal) : nil
   }
 
   package func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
@@ -35,10 +36,18 @@ package struct VaultApp: App {
     return hashes.filter { seen.insert($0).inserted }
   }
 
+  /// Returns none for a file that is sealed with the vault's own key.
+  package func unsealedChunks(
+    in fields: JSONValue, of type: Name, zone: Name
+  ) -> [ChunkHash] {
+    if type == VaultApp.fileType, fields["sealed"] != nil { return [] }
+    return FileReference.chunks(chunks(in: fields, of: type), in: fields, notSealedIn: zone)
+  }
+
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     switch try VaultAction(json: order) {
     case .clean:
-      let contents = VaultContents(state.records, key: key())
+      let contents = VaultContents(state.records, seal: seal())
       let redundant = contents.copies.filter(contents.isRedundant)
       let others = contents.copies.count - redundant.count
       return AppOutcome(
@@ -56,10 +65,10 @@ package struct VaultApp: App {
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
     switch try VaultQuestion(json: question) {
     case .files:
-      let contents = VaultContents(state.records, key: key())
+      let contents = VaultContents(state.records, seal: seal())
       return contents.view(contents.files, of: state, empty: "there is no file in the vault yet")
     case .conflicts:
-      let contents = VaultContents(state.records, key: key())
+      let contents = VaultContents(state.records, seal: seal())
       return contents.view(contents.copies, of: state, empty: "there are no conflict copies")
     case .codes: return VaultApp.codes(of: state)
     }
@@ -69,21 +78,21 @@ package struct VaultApp: App {
   /// side: it may have received the key since. If the server version was not written with the
   /// vault's key and the local one can be read, the local one wins.
   private func resolveConflicts(of state: AppState) -> AppOutcome {
-    let key = key()
+    let seal = seal()
     var steps: [AppOutcome.Step] = []
     var resolvedCount = 0
     let waiting = state.asking.filter { $0.type == VaultApp.fileType }
     let localRecords = state.recordsByKey
     for server in waiting {
       guard let local = localRecords[server.key] else { continue }
-      let resolver = VaultFileResolver(key: { key })
+      let resolver = VaultFileResolver(seal: { seal })
       let conflict = Conflict(base: nil, local: Version(local), server: Version(server))
       if case .merged(let fields, let copies) = resolver.resolve(conflict) {
         steps += copies.compactMap(VaultApp.copyEdit)
         let isLocal = fields == local.value && fields != server.value
         steps.append(.decide(server.key, keepLocal: isLocal))
-      } else if VaultContents([server], key: key).unreadable.first?.problem == .unreadable,
-        !VaultContents([local], key: key).files.isEmpty
+      } else if VaultContents([server], seal: seal).unreadable.first?.problem == .unreadable,
+        !VaultContents([local], seal: seal).files.isEmpty
       {
         steps.append(.decide(server.key, keepLocal: true))
       } else {

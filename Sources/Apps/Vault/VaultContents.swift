@@ -36,18 +36,18 @@ package struct VaultContents: Sendable {
   private let hasKey: Bool
   package let unreadable: [(record: Record, problem: VaultProblem)]
 
-  package init(_ records: [Record], key: VaultKey?) {
-    let seal = key.map(VaultSeal.init)
+  package init(_ records: [Record], seal: VaultSeal?) {
     var files: [File] = []
     var unreadable: [(record: Record, problem: VaultProblem)] = []
     for record in records where record.type == VaultApp.fileType && !record.isDeleted {
       let fields = record.value ?? .null
-      let isSealed = VaultSeal.isSealed(fields)
+      let isSealed = VaultSeal.isSealed(fields, seal)
       let reader = VaultSeal.reader(of: fields, seal)
       if let contents = reader?.contents(of: fields, record: record.name) {
         files.append(File(record: record, manifest: contents.manifest, isSealed: isSealed))
-      } else if isSealed, let key {
-        unreadable.append((record, fields["key"]?.string == key.id ? .unreadable : .otherKey))
+      } else if isSealed, let seal {
+        let isOtherKey = fields["sealed"] != nil && !seal.hasOwnKey(of: fields)
+        unreadable.append((record, isOtherKey ? .otherKey : .unreadable))
       } else {
         unreadable.append((record, isSealed ? .noKey : .unreadable))
       }
@@ -63,7 +63,7 @@ package struct VaultContents: Sendable {
           file: Array($0.manifest.file.utf8), isSealed: $0.isSealed, sha256: $0.manifest.sha256)
       })
     self.unreadable = unreadable
-    hasKey = key != nil
+    hasKey = seal != nil
   }
 
   /// Conflict copies.
@@ -85,11 +85,12 @@ package struct VaultContents: Sendable {
         "files": .array(shown.map { json($0, of: state) }),
         "others": .array(
           unreadable.map { entry in
-            [
+            let json: JSONValue = [
               "name": .string(entry.record.name.text), "trouble": .string(entry.problem.rawValue),
               "modifiedAt": .number(JSONNumber(entry.record.modifiedAt)),
               "device": .string(entry.record.device.text),
             ]
+            return json.setting("key", to: entry.record.value?["key"]?.string.map { .string($0) })
           }),
       ],
       lines: rows.isEmpty ? [empty] : rows)

@@ -4,16 +4,19 @@ import LockstepModel
 /// versions are kept: the newer under the file's name, the other as a copy. Sealed versions are
 /// compared by their decrypted contents.
 package struct VaultFileResolver: Resolver {
-  private let key: @Sendable () -> VaultKey?
+  private let seal: @Sendable () -> VaultSeal?
 
-  /// `key`: returns the vault's key; called when a version is sealed.
-  package init(key: @escaping @Sendable () -> VaultKey? = { nil }) { self.key = key }
+  /// `seal`: returns the vault's seal if this device has the keys; called when a version may be
+  /// sealed.
+  package init(seal: @escaping @Sendable () -> VaultSeal? = { nil }) { self.seal = seal }
 
   package func resolve(_ conflict: Conflict) -> Resolution {
     if let resolution = ChangeOutlivesDelete.resolution(of: conflict) { return resolution }
     let (newer, older) = conflict.sides
-    if VaultSeal.isSealed(newer.fields) || VaultSeal.isSealed(older.fields) {
-      return sealed(conflict)
+    let sides = [newer.fields, older.fields]
+    if sides.contains(where: { $0?["sealed"] != nil || $0?["seal"] != nil }) {
+      let seal = seal()
+      if sides.contains(where: { VaultSeal.isSealed($0, seal) }) { return sealed(conflict, seal) }
     }
     let hash = conflict.local.fields?["sha256"]
     if conflict.local.fields == conflict.server.fields
@@ -31,28 +34,30 @@ package struct VaultFileResolver: Resolver {
   /// opens: the plain one may come from a writer without the key. If a sealed version cannot be
   /// read here, the conflict stays open and nothing is lost: `VaultApp` can resolve it later, with
   /// the key.
-  private func sealed(_ conflict: Conflict) -> Resolution {
+  private func sealed(_ conflict: Conflict, _ seal: VaultSeal?) -> Resolution {
     if conflict.local.fields == conflict.server.fields {
       return .merged(fields: conflict.server.fields, copies: [])
     }
     let (newer, older) = conflict.sides
-    guard let seal = key().map(VaultSeal.init) else { return .ask }
+    guard let seal else { return .ask }
     for (sealed, plain) in [(newer, older), (older, newer)]
-    where !VaultSeal.isSealed(plain.fields) && seal.contents(of: sealed) != nil {
+    where !seal.isOfZone && !VaultSeal.isSealed(plain.fields, seal)
+      && seal.contents(of: sealed) != nil
+    {
       return .merged(fields: sealed.fields, copies: [])
     }
-    guard let kept = seal.contents(of: newer), var copied = seal.contents(of: older) else {
+    guard let kept = seal.contents(of: newer), let copied = seal.contents(of: older) else {
       return .ask
     }
     if kept.manifest.sha256 == copied.manifest.sha256 {
       return .merged(fields: conflict.server.fields, copies: [])
     }
-    copied.manifest.file = VaultFileResolver.conflictName(
+    let file = VaultFileResolver.conflictName(
       of: copied.manifest.file, modifiedAt: older.modifiedAt)
-    guard let name = seal.recordName(of: copied.manifest.file) else { return .ask }
-    let fields = seal.fields(of: copied.manifest, chunks: copied.chunks)
+    guard let copy = seal.copy(of: copied, as: file) else { return .ask }
     return .merged(
-      fields: newer.fields, copies: [Resolution.Copy(name: name.text, fields: fields)])
+      fields: newer.fields,
+      copies: [Resolution.Copy(name: copy.name.text, fields: copy.fields)])
   }
 
   private static let mark = "_conflict_"

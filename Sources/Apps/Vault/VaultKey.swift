@@ -39,6 +39,33 @@ extension VaultKey: CustomStringConvertible, CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
+/// A key that a vault had before its zone was sealed, in a record of that zone: every device that
+/// has the zone's keys opens the older files with it.
+///
+///     zone "Vault", record "key/ID", type "VaultKey"
+///     {"key": ID, "secret": the key, Base64}
+package enum FormerVaultKey {
+  /// No file's name has a slash.
+  private static let recordPrefix = "key/"
+
+  package static func recordKey(of key: VaultKey) -> RecordKey {
+    RecordKey(zone: VaultApp.zone, name: Name(trusted: recordPrefix + key.id))
+  }
+
+  package static func fields(of key: VaultKey) -> JSONValue {
+    ["key": .string(key.id), "secret": .string(Base64.encode(key.bytes))]
+  }
+
+  /// Returns nil for any other record. The record must come from a sealed zone.
+  package static func key(in record: Record) -> VaultKey? {
+    guard record.type == VaultApp.keyType, record.name.text.hasPrefix(recordPrefix),
+      let bytes = record.value?["secret"]?.string.flatMap({ Base64.decode($0) }),
+      let key = VaultKey(bytes: bytes), record.key == recordKey(of: key)
+    else { return nil }
+    return key
+  }
+}
+
 /// A vault's key for another device, sealed under a code's secret, in a record that the relay
 /// stores but cannot open.
 ///

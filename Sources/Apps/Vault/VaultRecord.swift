@@ -8,9 +8,10 @@ package struct VaultRecord: Sendable {
   /// Decrypted contents; nil if this device cannot read the record.
   package let contents: VaultSeal.Contents?
   /// True if the record is not encrypted: anyone who can write to the account may have made it.
+  /// False in a zone whose records are sealed.
   package let isPlain: Bool
 
-  /// `seal`: made from the vault's key; nil if this device does not have it.
+  /// `seal`: made from the vault's key, or the zone's; nil if this device does not have it.
   package init(_ record: Record, _ seal: VaultSeal?) {
     let isFile = record.type == VaultApp.fileType
     let fields = record.value
@@ -18,7 +19,7 @@ package struct VaultRecord: Sendable {
     contents = fields.flatMap {
       isFile ? VaultSeal.reader(of: $0, seal)?.contents(of: $0, record: record.name) : nil
     }
-    isPlain = !VaultSeal.isSealed(fields)
+    isPlain = !VaultSeal.isSealed(fields, seal) && seal?.isOfZone != true
   }
 
   /// Reason why a record may not be used for a file on this device.

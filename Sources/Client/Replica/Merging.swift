@@ -186,6 +186,16 @@ struct Merging: Sendable {
     return app.chunks(in: value, of: type).filter { seen.insert($0).inserted }
   }
 
+  /// Returns the chunks that a record's fields name, and that must not leave the device in a
+  /// sealed zone.
+  func unsealedChunks(in fields: JSONValue, of type: Name, zone: Name) -> [ChunkHash] {
+    if let app = app(of: type, zone: zone) {
+      return app.unsealedChunks(in: fields, of: type, zone: zone)
+    }
+    return FileReference.chunks(
+      FileReference.chunks(in: fields), in: fields, notSealedIn: zone)
+  }
+
   /// Compares as JSON.
   static func equal(_ left: [UInt8]?, _ right: [UInt8]?) -> Bool {
     guard let left, let right else { return left == nil && right == nil }

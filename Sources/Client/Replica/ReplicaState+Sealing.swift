@@ -432,10 +432,7 @@ extension ReplicaState {
   /// True if the fields refer to chunks of files, and do not say that they are sealed for the zone.
   func namesUnsealedFiles(_ fields: [UInt8], type: Name, at key: RecordKey) -> Bool {
     guard let value = Merging.value(fields) else { return false }
-    let chunks =
-      merging.chunks(in: fields, of: type, zone: key.zone) ?? FileReference.chunks(in: value)
-    let sealed = Set(FileReference.chunks(in: value, sealedIn: key.zone))
-    return !sealed.isSuperset(of: chunks)
+    return !merging.unsealedChunks(in: value, of: type, zone: key.zone).isEmpty
   }
 
   /// Returns the number of bytes of the fields that the relay would store.

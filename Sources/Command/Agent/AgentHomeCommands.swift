@@ -28,7 +28,7 @@ enum AgentPairCommand {
       With --zones or --read-only, the relay limits the new device: it neither shows it the other \
       zones nor takes changes of them. A device keeps what it was paired for; to change that, pair \
       it again. The apps' zones are \(appZones). A device without the zone Vault does not get the \
-      vault's key.
+      vault's key. In a sealed account, the vault has the account's keys, and --no-vault is refused.
 
       The link for browsers contains only the first half, because the relay serves that page; the \
       page asks for the second half if the account's records are sealed.
@@ -140,14 +140,20 @@ enum AgentPairCommand {
           + "(lockstep agent key restore)")
     }
     let keys = try HomeKeys.keys(in: session.folder)?.limited(to: limit)
+    let isVaultSealed = keys?.keys(of: VaultApp.zone) != nil
+    guard !isVaultSealed || !arguments[withoutVault] else {
+      throw CommandFailure(
+        "the account's keys open its vault, so a code cannot do without; to leave the vault out, "
+          + "name the other zones (--zones)", exitCode: .usage)
+    }
     request.wrapped = try HomeKeys.wrapped(keys, of: session.account(), secret)
     let offer = try member.call.pairingOffer(request, token: member.token)
     let code = VaultCode(offer: offer.code, secret: secret)
     // The wrapped key is a record of the vault, which this device saves.
     let givesVault =
-      !arguments[withoutVault] && offer.scope.includes(VaultApp.zone)
+      !arguments[withoutVault] && !isVaultSealed && offer.scope.includes(VaultApp.zone)
       && own.includesWrites(to: VaultApp.zone)
-    var opensVault = false
+    var opensVault = isVaultSealed
     if let code, givesVault {
       opensVault = try VaultKeys.give(
         with: code, expiresAt: offer.expiresAt, session, VaultRecords(member))
@@ -354,7 +360,9 @@ enum AgentLeaveCommand {
   private static func requireNoKeys(_ folder: HomeFolder) throws(CommandFailure) {
     var phrases: [String] = []
     if try HomeKeys.keys(in: folder)?.current != nil { phrases.append("key phrase") }
-    if try VaultKeyFile(folder).key() != nil { phrases.append("vault phrase") }
+    if try !VaultKeys.areOfAccount(folder), try VaultKeyFile(folder).key() != nil {
+      phrases.append("vault phrase")
+    }
     guard !phrases.isEmpty else { return }
     let commands = phrases.map { "lockstep agent \($0) --home \(folder.path)" }
     throw CommandFailure(

@@ -122,9 +122,13 @@ enum AgentJoinCommand {
     }
     // No home has its token any more.
     if let owner { call.discard(owner.credentials) }
-    let vault = openVault(
-      secret.flatMap { typed?.code.with(secret: $0) }, credentials.scope, folder, member,
-      isRequired: joined.wrapped == nil)
+    let isVaultSealed = keys?.keys(of: VaultApp.zone) != nil
+    let vault =
+      isVaultSealed
+      ? .success(true)
+      : openVault(
+        secret.flatMap { typed?.code.with(secret: $0) }, credentials.scope, folder, member,
+        isRequired: joined.wrapped == nil)
     try printJoined(
       identity, keys, opensVault: vault == .success(true), isLocked: isLocked,
       isNew: makesKeys, arguments)
@@ -151,7 +155,8 @@ enum AgentJoinCommand {
     }
     var text =
       "\(identity.deviceName) is a device of account \(credentials.account.text) on "
-      + identity.relay + (opensVault ? ", and has the key of its vault" : "")
+      + identity.relay
+    if opensVault, keys?.keys(of: VaultApp.zone) == nil { text += ", and has the key of its vault" }
     if scope != .everything { text += "\nIt may \(RowText.line(scope.abilities))." }
     if let keys { text += "\n\n" + sealedNote(keys, isNew: isNew) }
     if isLocked { text += "\n\n" + lockedNote }

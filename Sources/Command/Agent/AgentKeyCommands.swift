@@ -49,9 +49,8 @@ enum AgentKeyCommand {
     summary: "Prints the account's recovery phrase, to be written down.",
     discussion: """
       Anyone who has the phrase and the relay's store can read the account's records. If all \
-      devices and the phrase are lost, no one can. The vault has a phrase of its own: lockstep \
-      agent vault phrase. The relay keeps a sealed record, without which the phrase opens nothing; \
-      the command saves it first.
+      devices and the phrase are lost, no one can. The relay keeps a sealed record, without which \
+      the phrase opens nothing; the command saves it first.
       """,
     options: [isShown.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in

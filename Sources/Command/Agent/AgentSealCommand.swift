@@ -23,9 +23,10 @@ enum AgentSealCommand {
       zones until it gets them; --now accepts that.
 
       A zone that is sealed stays so. Given again for such a zone, the command takes plain records \
-      that another program has saved there since. The relay's backups, and what its owner has \
-      read, still have what was saved before. New accounts are sealed from the beginning, but those \
-      of lockstep agent join --new --plain.
+      that another program has saved there since. Files of the vault keep the seal that they have \
+      until they change, and the devices share the key of it. The relay's backups, and what its \
+      owner has read, still have what was saved before. New accounts are sealed from the \
+      beginning, but those of lockstep agent join --new --plain.
       """,
     options: [isNow.entry] + AgentApp.options,
     operands: Command.Operands(
@@ -64,9 +65,7 @@ enum AgentSealCommand {
       }
       guard !HomeKeys.plainZones.contains(zone) else {
         throw CommandFailure(
-          zone == VaultApp.zone
-            ? "the vault has a seal of its own: lockstep agent vault status"
-            : "zone \(zone.text) is where devices give each other keys: its records are sealed")
+          "zone \(zone.text) is where devices give each other keys: its records are sealed")
       }
       zones.insert(zone)
     }

@@ -19,9 +19,11 @@ enum AgentVaultCommand {
       it, both versions are kept, the older one as a conflict copy beside the file. Add the file \
       on every device that should have it; if it is not there yet, it is downloaded.
 
-      The vault's key is made on the account's first device with a vault, and never leaves a \
-      device in the clear. Other devices get it with a code of lockstep agent pair, or from the \
-      recovery phrase. docs/security.md describes what the relay can still see.
+      In a sealed account, the account's keys seal the files too (lockstep agent key). In any \
+      other one, the vault has a key of its own, which is made on the account's first device with \
+      a vault and never leaves a device in the clear; other devices get it with a code of lockstep \
+      agent pair, or from the recovery phrase. docs/security.md describes what the relay can still \
+      see.
       """,
     subcommands: [
       add, list, status, watch, conflicts, history, forget, AgentVaultKeyCommands.unlock,
@@ -52,7 +54,7 @@ enum AgentVaultCommand {
       _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       if !arguments[isPlain] {
         let known = arguments[name] ?? FilePath.name(of: path)
-        if try isSealed(known, session) { _ = try VaultKeys.ensure(session) }
+        if try isSealed(known, session) { try VaultKeys.ensure(session) }
       }
       let request: JSONValue = [
         "do": "add", "path": .string(path), "plain": .bool(arguments[isPlain]),

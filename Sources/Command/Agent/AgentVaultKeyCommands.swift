@@ -17,14 +17,16 @@ enum AgentVaultKeyCommands {
     summary: "Gets the vault's key from another device, by a code of its lockstep agent pair.",
     discussion: """
       For devices that joined the account before it had a vault, or with a code that did not open \
-      it. A code opens one device's vault, within ten minutes. Other users of this machine can \
-      see a code on the command line while the command runs.
+      it. In a sealed account, the account's keys open the vault. A code opens one device's vault, \
+      within ten minutes. Other users of this machine can see a code on the command line while the \
+      command runs.
       """,
     options: [code.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
     let typed = try TypedCode.read(arguments[code])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       try session.requireScope(VaultApp.zone, forChanges: false)
+      try VaultKeys.requireOwn(session.folder)
       let member = try HomeAccess(of: session)
       let key = try VaultKeys.unlock(typed.code, session.folder, VaultRecords(member))
       try resolveConflicts(session)
@@ -46,6 +48,7 @@ enum AgentVaultKeyCommands {
   ) { arguments throws(CommandFailure) in
     let folder = AgentCommand.folder(arguments)
     guard folder.exists else { throw HomeSession.noHome(folder) }
+    try VaultKeys.requireOwn(folder)
     guard let key = try VaultKeyFile(folder).key() else {
       throw CommandFailure(
         "this device does not have the vault's key, so it has no phrase; print it on a "
@@ -78,6 +81,8 @@ enum AgentVaultKeyCommands {
     name: "restore",
     summary: "Brings the vault's key back from its recovery phrase.",
     discussion: """
+      In a sealed account, this brings the key back that the vault had before, if there still \
+      are files that are sealed with it. \
       The phrase is read from standard input, because others could see it on the command line. \
       Upper and lower case, and the separators of the words, make no difference.
       """,
@@ -91,8 +96,15 @@ enum AgentVaultKeyCommands {
     let key = try readPhrase()
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       try session.requireScope(VaultApp.zone, forChanges: false)
-      let member = try HomeAccess(of: session)
-      try VaultKeys.restore(key, session.folder, VaultRecords(member))
+      let ids = try unopened(session).compactMap(\.key)
+      if try VaultKeys.areOfAccount(session.folder), ids.contains(key.id) {
+        try VaultKeys.restore(former: key, session.folder)
+        _ = try session.send(.mirror(["do": "look"]))
+      } else {
+        try VaultKeys.requireOwn(session.folder)
+        let member = try HomeAccess(of: session)
+        try VaultKeys.restore(key, session.folder, VaultRecords(member))
+      }
       try resolveConflicts(session)
       return try printKey(key, "this device opens the vault again", arguments)
     }
@@ -114,8 +126,9 @@ enum AgentVaultKeyCommands {
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       try session.requireScope(VaultApp.zone, forChanges: true)
+      try VaultKeys.requireOwn(session.folder)
       _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
-      let count = try unreadable(session)
+      let count = try unopened(session).count
       guard count == 0 || arguments[isForced] else {
         throw CommandFailure(
           "\(count == 1 ? "1 file is" : "\(count) files are") sealed with a key that this device "
@@ -133,12 +146,18 @@ enum AgentVaultKeyCommands {
   static let isForced = CommandOption.flag(
     "force", "Also if files are sealed with a key that this device does not have.")
 
-  /// Returns the number of files that are sealed with a key that this device does not have.
-  private static func unreadable(_ session: HomeSession) throws(CommandFailure) -> Int {
+  /// Returns the files that are sealed with a key that this device does not have; `key`: its id.
+  private static func unopened(
+    _ session: HomeSession
+  ) throws(CommandFailure) -> [(name: String, key: String?)] {
     let view = HomeView(try session.send(.show(app: VaultApp().name, VaultQuestion.files.json)))
-    let troubles = (view.json["others"]?.array ?? []).compactMap { $0["trouble"]?.string }
     let unopened: [VaultContents.VaultProblem] = [.noKey, .otherKey]
-    return troubles.count { unopened.map(\.rawValue).contains($0) }
+    return (view.json["others"]?.array ?? []).compactMap { file in
+      guard let trouble = file["trouble"]?.string, let name = file["name"]?.string,
+        unopened.map(\.rawValue).contains(trouble)
+      else { return nil }
+      return (name, file["key"]?.string)
+    }
   }
 
   /// Resolves conflicts that arrived while the device had no key.

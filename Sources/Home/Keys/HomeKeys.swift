@@ -13,9 +13,8 @@ import LockstepWire
 /// Keys with which a home seals its account's zones: how they are made, given to another device and
 /// taken from one. They never leave a device unencrypted, unless a person writes them down.
 package enum HomeKeys {
-  /// Zones that an account's keys do not seal: the vault has a key of its own, and the record of
-  /// the keys is sealed by itself.
-  package static let plainZones: Set<Name> = [VaultApp.zone, KeyRing.zone]
+  /// Zones that an account's keys do not seal: the record of the keys is sealed by itself.
+  package static let plainZones: Set<Name> = [KeyRing.zone]
 
   /// Returns the keys of the home; nil if it seals nothing. Another process may hold the home.
   package static func keys(in folder: HomeFolder) throws(CommandFailure) -> SealingKeys? {
@@ -94,6 +93,17 @@ package enum HomeKeys {
     }
   }
 
+  /// True if records of the zone are sealed, and the home does not have the keys.
+  package static func isLocked(
+    _ zone: Name, _ folder: HomeFolder
+  ) throws(CommandFailure) -> Bool {
+    try CommandFailure.wrap { () throws(StorageError) in
+      let store = try SQLiteReplicaStore(reading: folder.path)
+      defer { store.close() }
+      return try Replica.isLocked(zone, in: store)
+    }
+  }
+
   /// Makes the home a device of the account, with these keys if there are any: both or neither.
   /// Returns true if the account's records are sealed, and the home has no keys then: it reads and
   /// changes nothing until it has.
@@ -112,7 +122,7 @@ package enum HomeKeys {
         try Replica.setLock(of: store, by: ring?.value)
       }
     }
-    let apps = AppCatalog.all(vaultKey: VaultKeys.source(in: folder))
+    let apps = AppCatalog.all(vaultSeal: VaultKeys.source(in: folder))
     var replica = Replica(store: store, apps: apps + (try HomeRules(of: folder)).apps)
     let failure = try CommandFailure.wrap { () throws(StorageError) in
       try replica.join(identity, keys, wall: SystemClock.moment().wall)

@@ -1,4 +1,5 @@
 import Lockstep
+import LockstepApps
 import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
@@ -107,10 +108,20 @@ package struct ZoneSealing {
     return !records.plain.isEmpty || !records.sealed.isEmpty
   }
 
-  /// Throws if the zone has files: they would stay as they are.
+  /// Throws if the zone has files that the relay can read: they would stay as they are.
   private func refuseFiles(of zone: Name) throws(CommandFailure) {
-    let found = try relayRecords(of: zone).plain.contains { !$0.chunks.isEmpty }
-    guard !found else {
+    let files = try relayRecords(of: zone).plain.filter { !$0.chunks.isEmpty }
+    if zone == VaultApp.zone {
+      let readable = files.filter { record in
+        let fields = record.value ?? .null
+        return !VaultApp().unsealedChunks(in: fields, of: record.type, zone: zone).isEmpty
+      }
+      guard let file = readable.map({ Log.oneLine($0.name.text) }).min() else { return }
+      throw CommandFailure(
+        "the vault has files that are not sealed, such as \(file): delete each on one device, and "
+          + "add it again without --plain (lockstep agent vault add)")
+    }
+    guard files.isEmpty else {
       throw CommandFailure(
         "zone \(zone.text) has records with files, and files that were attached before cannot be "
           + "sealed: remove them, or keep the zone as it is")
@@ -139,6 +150,8 @@ package struct ZoneSealing {
       progress.show("zone \(zone.text): \(outcome.sealed) of \(total) records sealed")
     }
     _ = try session.send(HomeKeys.request(keys))
+    // The vault's files are sealed with these keys from now on.
+    if zone == VaultApp.zone { _ = try session.send(.mirror(["do": "look"])) }
     return outcome
   }
 

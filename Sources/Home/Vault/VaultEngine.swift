@@ -8,6 +8,7 @@ import LockstepCrypto
 import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepTerminal
 import LockstepWire
 
@@ -38,6 +39,8 @@ final class VaultEngine {
   private var recordChangesRead = 0
   /// Names of records that changed since `recordsByName` was read.
   private var changedRecords: Set<Name> = []
+  /// Seal with the home's keys, as last read; nil if the home has no usable keys.
+  private var homeSeal: VaultSeal?
   var sync = AgentStatus()
   /// True once a value of `sync` was reported.
   private var isSyncKnown = false
@@ -72,6 +75,7 @@ final class VaultEngine {
     if scope.includes(VaultApp.zone) { begin() }
     reportState()
     while !isStopping {
+      if tracks.isEmpty { giveFormerKey() }
       if let name = nextDue {
         performStep(name)
       } else {
@@ -82,6 +86,7 @@ final class VaultEngine {
   }
 
   private func begin() {
+    readKeys()
     do throws(CommandFailure) {
       let registry = try VaultRegistry(home: home)
       self.registry = registry
@@ -449,8 +454,10 @@ extension VaultEngine {
   package func handleChanges(_ records: [Record]) {
     // Of any type: a record of another type under a file's name is not a deletion of the file.
     let own = records.filter { $0.zone == VaultApp.zone }
-    guard !own.isEmpty else { return }
-    recordChangeCount += 1
+    let areKeysNew = records.contains { $0.zone == KeyRing.zone }
+    guard !own.isEmpty || areKeysNew else { return }
+    if areKeysNew { readKeys() }
+    if !own.isEmpty { recordChangeCount += 1 }
     for record in own { changedRecords.insert(record.name) }
     // Each of these files may have a new copy.
     for name in tracks.keys { tracks[name]?.scheduleCheck(at: now) }
@@ -462,19 +469,27 @@ extension VaultEngine {
   package func seal(of entry: VaultEntry) throws(VaultFault) -> VaultSeal {
     if entry.isPlain { return .plain }
     guard let seal = homeSeal else {
-      throw .problem(
-        "this device does not have the vault's key; bring it with lockstep agent vault unlock")
+      throw .problem(VaultKeys.missing(in: home))
     }
     return seal
   }
 
-  /// Seal with the home's key; nil if the home has no usable key. A key may arrive at any time.
-  var homeSeal: VaultSeal? {
-    do throws(CommandFailure) { return try VaultKeys.seal(in: home) } catch { return nil }
+  /// Reads the home's keys, before each step: new ones may arrive at any time. Once the zone is
+  /// sealed, its records are read again.
+  func readKeys() {
+    let wasOfZone = homeSeal?.isOfZone ?? false
+    homeSeal = VaultKeys.source(in: home)()
+    if !wasOfZone, homeSeal?.isOfZone ?? false { recordChangeCount += 1 }
   }
 
   package func recordName(of entry: VaultEntry) -> Name? {
-    (entry.isPlain ? .plain : homeSeal)?.recordName(of: entry.name)
+    (entry.isPlain ? .plain : homeSeal).flatMap { recordName(of: entry.name, $0) }
+  }
+
+  /// Returns the name of the file's record, or of the one that it will have.
+  func recordName(of file: String, _ seal: VaultSeal) -> Name? {
+    let names = seal.recordNames(of: file)
+    return names.first { recordsByName[$0] != nil } ?? names.last
   }
 
   /// Reads the vault's records if they have changed.
@@ -489,13 +504,49 @@ extension VaultEngine {
     case .failure(let error): throw .problem("\(error)")
     case .success(let records):
       recordChangesRead = known
+      readKeys()
       let seal = homeSeal
       recordsByName = [:]
       for record in records where !record.isDeleted {
         recordsByName[record.name] = VaultRecord(record, seal)
       }
     }
+    if homeSeal?.isOfZone ?? false { try moveToSealedZone() }
     try adoptCopies()
+  }
+
+  /// Gives the account's devices the key that the vault had before its zone was sealed, in a home
+  /// that keeps no file. In any other one, the next step for a file does.
+  private func giveFormerKey() {
+    guard registry != nil, areRecordsStale, VaultKeyFile(home).exists else { return }
+    do throws(VaultFault) {
+      try refreshRecords()
+    } catch {
+      log.debug("the key of the vault's older files was not given to other devices: \(error)")
+    }
+  }
+
+  /// Keeps all files sealed, once the records of the zone are: also those that were added to be
+  /// readable at the relay. Gives the key that the vault had before to the account's devices.
+  private func moveToSealedZone() throws(VaultFault) {
+    for entry in registry?.entries ?? [] where entry.isPlain {
+      var sealed = entry
+      sealed.isPlain = false
+      try store(sealed)
+    }
+    guard scope.includesWrites(to: VaultApp.zone) else { return }
+    let key: VaultKey?
+    do throws(CommandFailure) {
+      key = try VaultKeyFile(home).key()
+    } catch {
+      return
+    }
+    guard let key else { return }
+    let recordKey = FormerVaultKey.recordKey(of: key)
+    guard recordsByName[recordKey.name] == nil else { return }
+    let fields = FormerVaultKey.fields(of: key)
+    try edit(
+      EditRequest(key: recordKey, type: VaultApp.keyType) { _ throws(EditRefusal) in fields })
   }
 
   /// Keeps the conflict copies of files that are kept here, beside these files.
@@ -544,20 +595,24 @@ struct VaultFileState {
 extension VaultEngine {
   /// Performs one step. If more is left to do, makes the file due at once.
   package func step(_ name: String) throws(VaultFault) {
+    readKeys()
     try refreshRecords()
     guard let known = registry?[name] else { return }
     if try completeSwap(of: known) { tracks[name]?.isSuspect = true }
     let file = try checkFile(name)
     guard let entry = registry?[name] else { return }
     let seal = try seal(of: entry)
-    guard let key = seal.recordName(of: entry.name) else {
+    guard let key = recordName(of: entry.name, seal) else {
       throw .problem("\(entry.name) is not a valid record name; forget it, and add it with --name")
     }
     let record = recordsByName[key]?.record
     let contents = try contents(of: entry, isThere: file != nil, in: recordsByName[key])
     let isOverruled = record != nil && contents == nil
+    let isExposed =
+      file != nil && file?.content == contents?.manifest.sha256
+      && contents.map(seal.isExposed) ?? false && scope.includesWrites(to: VaultApp.zone)
     let plan =
-      isOverruled
+      isOverruled || isExposed
       ? .push
       : VaultPlan(
         agreed: entry.agreed, file: file.map { version($0) },
@@ -775,7 +830,10 @@ extension VaultEngine {
     let name = VaultFileResolver.conflictName(of: entry.name, modifiedAt: modifiedAt)
     let cut = try cut(entry, as: name, seal, known: [:])
     guard cut.manifest.sha256 == file.content else { throw .changed }
-    try save(copy: cut.manifest, chunks: cut.chunks, of: entry, seal)
+    let copy = recordName(of: name, seal).map {
+      ($0, seal.fields(of: cut.manifest, chunks: cut.chunks))
+    }
+    try save(copy, of: cut.manifest, entry)
     var entry = entry
     // The file's content is safe now: the account's version may replace it.
     (entry.agreed, entry.isHeld) = (file.content, false)
@@ -788,33 +846,35 @@ extension VaultEngine {
     _ entry: VaultEntry, _ seal: VaultSeal, _ record: Record?, _ contents: VaultSeal.Contents?
   ) throws(VaultFault) {
     guard let record, var contents else { throw .changed }
-    contents.manifest.file = VaultFileResolver.conflictName(
-      of: entry.name, modifiedAt: record.modifiedAt)
-    try save(copy: contents.manifest, chunks: contents.chunks, of: entry, seal)
+    let file = VaultFileResolver.conflictName(of: entry.name, modifiedAt: record.modifiedAt)
+    let copy = seal.copy(of: contents, as: file)
+    contents.manifest.file = file
+    try save(copy, of: contents.manifest, entry)
     var entry = entry
     (entry.agreed, entry.isHeld) = (contents.manifest.sha256, false)
     try store(entry)
     tracks[entry.name]?.isUnsent = true
   }
 
+  /// `copy`: name and fields of the copy's record; nil if it can have none.
   private func save(
-    copy: VaultManifest, chunks: [ChunkHash], of entry: VaultEntry, _ seal: VaultSeal
+    _ copy: (name: Name, fields: JSONValue)?, of manifest: VaultManifest, _ entry: VaultEntry
   ) throws(VaultFault) {
-    guard let name = seal.recordName(of: copy.file) else {
-      throw .problem("\(copy.file) is not a valid record name; give the file a shorter name")
+    guard let (name, fields) = copy else {
+      throw .problem("\(manifest.file) is not a valid record name; give the file a shorter name")
     }
     if let existing = recordsByName[name] {
       let contents = captured { () throws(VaultRecord.Mismatch) in
-        try existing.version(of: copy.file, isPlain: entry.isPlain)
+        try existing.version(of: manifest.file, isPlain: entry.isPlain)
       }
       guard case .success(let contents) = contents else {
         throw .problem(
-          "the conflict copy \(copy.file) cannot be read on this device, or is sealed differently")
+          "the conflict copy \(manifest.file) cannot be read on this device, or is sealed "
+            + "differently")
       }
-      if contents.manifest.sha256 == copy.sha256 { return }
+      if contents.manifest.sha256 == manifest.sha256 { return }
     }
     let base = recordsByName[name]?.record
-    let fields = seal.fields(of: copy, chunks: chunks)
     let key = RecordKey(zone: VaultApp.zone, name: name)
     try edit(
       EditRequest(key: key, type: VaultApp.fileType) { context throws(EditRefusal) in
@@ -918,14 +978,16 @@ extension VaultEngine {
   ) throws(VaultFault) {
     let name = entry.name
     var known: [ChunkHash: ChunkHash] = [:]
-    if entry.isHeld, let contents, contents.manifest.sha256 == entry.agreed {
+    if entry.isHeld, let contents, contents.manifest.sha256 == entry.agreed,
+      seal.sharesChunks(with: contents)
+    {
       known = Dictionary(zip(contents.manifest.chunks, contents.chunks)) { first, _ in first }
     }
     tracks[name]?.state = .syncing
     tracks[name]?.reason = nil
     let cut = try cut(entry, as: name, seal, known: known)
     let fields = seal.fields(of: cut.manifest, chunks: cut.chunks)
-    guard let recordName = seal.recordName(of: name) else { throw .changed }
+    guard let recordName = recordName(of: name, seal) else { throw .changed }
     let key = RecordKey(zone: VaultApp.zone, name: recordName)
     // Before the edit, because the agent begins to send the chunks at once.
     let bytes = cut.new.values.reduce(0, +)
@@ -957,7 +1019,8 @@ extension VaultEngine {
     guard case .file(let signature, _) = FileInfo(entry.path) else { throw .changed }
     var place = ContentChunker.Sizes.place(forBytes: Int(signature.bytes))
     while place < ContentChunker.Sizes.classes.count {
-      let sizes = ContentChunker.Sizes.classes[place]
+      var sizes = ContentChunker.Sizes.classes[place]
+      sizes.most = min(sizes.most, seal.chunkBytesMax)
       if let cut = try cut(entry, as: name, seal, sizes, known) {
         guard case .file(cut.signature, _) = FileInfo(entry.path) else { throw .changed }
         return cut
@@ -1199,7 +1262,7 @@ struct ChunkFetcher {
     guard returned < requested else { return nil }
     let sealed = try readChunk(orders[0])
     orders.removeFirst()
-    guard let chunk = seal.opened(sealed),
+    guard let chunk = seal.opened(sealed, of: contents),
       ChunkHash(bytes: SHA256.hash(chunk)) == contents.manifest.chunks[returned]
     else {
       throw .problem(
@@ -1251,6 +1314,7 @@ extension VaultEngine {
       case "add": return .success(try add(request))
       case "forget": return .success(try forget(request))
       case "look":
+        readKeys()
         for name in tracks.keys {
           tracks[name]?.scheduleCheck(at: now)
           tracks[name]?.checksRequested += 1
@@ -1379,10 +1443,16 @@ extension VaultEngine {
   private func isPlain(
     _ name: String, wanted: Bool, _ isThere: Bool, _ path: String
   ) throws(VaultRefusal) -> Bool {
+    readKeys()
     do throws(VaultFault) {
       try refreshRecords()
     } catch {
       throw VaultRefusal(VaultEngine.sentence(error))
+    }
+    if wanted, homeSeal?.isOfZone ?? false {
+      throw VaultRefusal(
+        "the account's records are sealed, and so are all files of its vault; add the file without "
+          + "--plain")
     }
     let existing = recordsByName.values.filter {
       $0.contents.map { $0.manifest.file.utf8.elementsEqual(name.utf8) } ?? false
@@ -1405,8 +1475,7 @@ extension VaultEngine {
       throw VaultRefusal(scope.explanation(ofEditIn: VaultApp.zone))
     }
     if !wanted && homeSeal == nil {
-      throw VaultRefusal(
-        "this device does not have the vault's key; bring it with lockstep agent vault unlock")
+      throw VaultRefusal(VaultKeys.missing(in: home))
     }
     return wanted
   }

@@ -5,34 +5,95 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepModel
+import LockstepSealing
+import LockstepStorage
+import LockstepStorageSQLite
 import LockstepWire
 
-/// The vault's key on this device: creation, transfer and recovery. It never leaves a device
-/// unencrypted, unless a person writes it down.
+/// The vault's keys on this device: creation, transfer and recovery. They never leave a device
+/// unencrypted, unless a person writes them down.
+///
+/// If the account's records are sealed, those of the vault are too, and its files with the keys of
+/// its zone. Otherwise the vault has one key of its own.
 package enum VaultKeys {
-  /// Returns the seal with this home's key, or nil if the home has no key yet.
+  /// Returns the seal with this home's keys, or nil if the home has no key yet.
   package static func seal(in folder: HomeFolder) throws(CommandFailure) -> VaultSeal? {
-    try VaultKeyFile(folder).key().map(VaultSeal.init)
+    let own = try VaultKeyFile(folder).key()
+    guard let (zone, former) = try zoneKeys(in: folder) else { return own.map(VaultSeal.init) }
+    let unlisted = own.map { former.contains($0) ? [] : [$0] } ?? []
+    return VaultSeal(zone, former: former + unlisted)
   }
 
-  /// Returns a function for the apps that reads the key at each call, so that a key that arrives
-  /// while the process runs is used at once. A file that cannot be read counts as no key; the
-  /// commands about keys report its fault.
-  package static func source(in folder: HomeFolder) -> @Sendable () -> VaultKey? {
+  /// Returns the keys of the vault's zone, and those that the vault had before; nil if the home's
+  /// account does not seal the zone. Another process may hold the home.
+  private static func zoneKeys(
+    in folder: HomeFolder
+  ) throws(CommandFailure) -> (zone: ZoneKeys, former: [VaultKey])? {
+    guard folder.exists else { return nil }
+    return try CommandFailure.wrap { () throws(StorageError) in
+      let store = try SQLiteReplicaStore(reading: folder.path)
+      defer { store.close() }
+      return try store.onOneView { () throws(StorageError) in
+        guard let keys = try Replica.keys(in: store)?.keys(of: VaultApp.zone) else { return nil }
+        let records = try store.records(zone: VaultApp.zone, type: VaultApp.keyType)
+        let former = records.filter { !$0.isDeleted }.compactMap { FormerVaultKey.key(in: $0) }
+        return (keys, former.sorted { $0.id < $1.id })
+      }
+    }
+  }
+
+  /// True if the account's keys open the vault, which has no key of its own then.
+  package static func areOfAccount(_ folder: HomeFolder) throws(CommandFailure) -> Bool {
+    try zoneKeys(in: folder) != nil
+  }
+
+  /// Throws if the account's keys open the vault, or will once the device has them.
+  package static func requireOwn(_ folder: HomeFolder) throws(CommandFailure) {
+    if try areOfAccount(folder) {
+      throw CommandFailure(
+        "the account's keys open this vault: it has no key of its own; lockstep agent key --help "
+          + "says how to print, restore and replace them")
+    }
+    if try HomeKeys.isLocked(VaultApp.zone, folder) { throw CommandFailure(lockedReason(folder)) }
+  }
+
+  private static func lockedReason(_ folder: HomeFolder) -> String {
+    "the account's keys open this vault, and this device does not have them: pair it again with a "
+      + "code of a device that has them (lockstep agent pair), or restore them from the phrase "
+      + "(lockstep agent key restore --home \(folder.path))"
+  }
+
+  /// Returns a sentence for a home that has no key of the vault, with the next step.
+  static func missing(in folder: HomeFolder) -> String {
+    do throws(CommandFailure) {
+      if try HomeKeys.isLocked(VaultApp.zone, folder) { return lockedReason(folder) }
+    } catch {
+      return error.message ?? "the home cannot be read"
+    }
+    return "this device does not have the vault's key; bring it with lockstep agent vault unlock"
+  }
+
+  /// Returns a function for the apps that reads the keys at each call, so that a key that arrives
+  /// while the process runs is used at once. Keys that cannot be read count as none; the commands
+  /// about keys report the fault.
+  package static func source(in folder: HomeFolder) -> @Sendable () -> VaultSeal? {
     {
       do throws(CommandFailure) {
-        return try VaultKeyFile(folder).key()
+        return try seal(in: folder)
       } catch {
         return nil
       }
     }
   }
 
-  /// Returns the home's key. Creates it if this is the account's first device with a vault. If
-  /// another device was first, throws with instructions to get its key.
-  package static func ensure(_ session: HomeSession) throws(CommandFailure) -> VaultKey {
-    if let key = try VaultKeyFile(session.folder).key() { return key }
-    return try ensure(session.folder, VaultRecords(HomeAccess(of: session)))
+  /// Makes sure that the home can seal files of the vault. Creates the vault's key if this is the
+  /// account's first device with a vault. If another device was first, throws with instructions to
+  /// get its key.
+  package static func ensure(_ session: HomeSession) throws(CommandFailure) {
+    if try areOfAccount(session.folder) { return }
+    try requireOwn(session.folder)
+    if try VaultKeyFile(session.folder).key() != nil { return }
+    _ = try ensure(session.folder, VaultRecords(HomeAccess(of: session)))
   }
 
   package static func ensure(
@@ -199,6 +260,14 @@ package enum VaultKeys {
     try storeKey(key, folder, accountKeyID: try records.announce(key))
   }
 
+  /// Stores a key that the vault had before its zone was sealed. The home then gives it to the
+  /// account's other devices.
+  package static func restore(
+    former key: VaultKey, _ folder: HomeFolder
+  ) throws(CommandFailure) {
+    try storeKey(key, folder, accountKeyID: nil)
+  }
+
   /// `accountKeyID`: id of the account's key, if it is known.
   private static func storeKey(
     _ key: VaultKey, _ folder: HomeFolder, accountKeyID: String?
@@ -255,6 +324,8 @@ package struct VaultKeyFile {
 
   /// Maximum bytes to read of a file that should have 33.
   private static let bytesMax = 256
+
+  var exists: Bool { access(path, F_OK) == 0 }
 
   /// Returns nil if this device has no key.
   package func key() throws(CommandFailure) -> VaultKey? { try read(path) }

@@ -73,7 +73,7 @@ struct VaultAppTests {
 
   @Test func sealedFilesAreShownWhereTheKeyIs() throws {
     let key = try #require(VaultKey(bytes: Array(1...16)))
-    var table = AppTable(VaultApp(key: { key }))
+    var table = AppTable(VaultApp(seal: { VaultSeal(key) }))
     try take(&table, "vault.db", 1, VaultSeal(key))
     try take(&table, copy, 1, VaultSeal(key))
     try take(&table, "plain.db", 1)
@@ -99,7 +99,7 @@ struct VaultAppTests {
     }
     #expect(troubles?.count { $0 == .noKey } == 2 && troubles?.contains(.unreadable) == true)
     #expect(view.lines.count == 2 && view.lines[0].contains("lockstep agent vault unlock"))
-    var wrong = AppTable(VaultApp(key: { other }))
+    var wrong = AppTable(VaultApp(seal: { VaultSeal(other) }))
     try take(&wrong, "vault.db", 1, VaultSeal(key))
     wrong.take(
       "forged", VaultApp.fileType, ["sealed": "AAAA", "key": .string(other.id), "chunks": []],
@@ -131,7 +131,7 @@ struct VaultAppTests {
     let key = try #require(VaultKey(bytes: Array(1...16)))
     let seal = VaultSeal(key)
     let name = try #require(seal.recordName(of: "vault.db")).text
-    var table = AppTable(VaultApp(key: { key }))
+    var table = AppTable(VaultApp(seal: { VaultSeal(key) }))
     table.take(name, VaultApp.fileType, try fields("vault.db", 1, seal), at: serverAt)
     table.asking = Array(table.state.records)
     table.take(name, VaultApp.fileType, try fields("vault.db", 2, seal), at: 5)
@@ -157,7 +157,7 @@ struct VaultAppTests {
     for (forged, settled) in [
       (real.setting("sealed", to: "AAAA"), Int64(1)), (real.setting("key", to: "00"), 0),
     ] {
-      var table = AppTable(VaultApp(key: { key }))
+      var table = AppTable(VaultApp(seal: { VaultSeal(key) }))
       table.take(name, VaultApp.fileType, forged, at: 9)
       table.asking = Array(table.state.records)
       table.take(name, VaultApp.fileType, real, at: 5)

@@ -69,7 +69,7 @@ struct VaultFileResolverTests {
     let fields = try #require(try sealed(copy, 1, at: 0).fields)
     let expected = Resolution.merged(
       fields: newer.fields, copies: [.init(name: record.text, fields: fields)])
-    let resolver = VaultFileResolver(key: { key })
+    let resolver = VaultFileResolver(seal: { seal })
     #expect(resolver.resolve(Conflict(base: nil, local: older, server: newer)) == expected)
     #expect(resolver.resolve(Conflict(base: nil, local: newer, server: older)) == expected)
     #expect(seal.contents(of: fields, record: record)?.manifest.file == copy)
@@ -81,7 +81,7 @@ struct VaultFileResolverTests {
     // Without the key, or with another one, the versions cannot be compared; the conflict stays
     // open.
     for key in [nil, VaultKey(bytes: Array(2...17))] {
-      let resolver = VaultFileResolver(key: { key })
+      let resolver = VaultFileResolver(seal: { key.map(VaultSeal.init) })
       #expect(resolver.resolve(Conflict(base: nil, local: older, server: newer)) == .ask)
       #expect(
         resolver.resolve(Conflict(base: nil, local: newer, server: newer))
@@ -105,7 +105,7 @@ struct VaultFileResolverTests {
       for (local, server) in [(sealed, plain), (plain, sealed)] {
         let conflict = Conflict(base: nil, local: local, server: server)
         #expect(
-          VaultFileResolver(key: { key }).resolve(conflict)
+          VaultFileResolver(seal: { seal }).resolve(conflict)
             == .merged(fields: sealed.fields, copies: []))
         // Without the key, a device cannot verify the sealed version.
         #expect(VaultFileResolver().resolve(conflict) == .ask)

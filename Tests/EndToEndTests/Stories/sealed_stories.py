@@ -20,6 +20,7 @@ from story import (
     LOCKSTEP, PATIENCE, Home, Relay, expect, folder, has_postgres, main, record, refused, run,
     wait_until)
 from terminal_stories import Screen
+from vault_key_stories import KEY, phrase as vault_phrase
 
 WORDS = r"[a-z]{5}( [a-z]{5}){5}"
 # Twelve letters that no code has, unless by a chance of 1 in 2^60.
@@ -671,6 +672,170 @@ def story_the_last_device_does_not_leave_with_keys_that_nobody_wrote_down():
         phone.run("leave", "--force")
 
 
+# MARK: the vault
+
+@contextlib.contextmanager
+def shared_vault(*others):
+    """A sealed account whose devices keep a file the same, each in a folder of its own. Yields the
+    relay, the phone, the other homes, and the path of a home's file."""
+    with sealed_account() as (directory, relay, phone):
+        def path(home, name="vault.db"):
+            os.makedirs(home.path + "-files", exist_ok=True)
+            return os.path.join(home.path + "-files", name)
+
+        write(path(phone), "the first text")
+        phone.run("vault", "add", path(phone))
+        homes = []
+        for name in others:
+            home = Home(os.path.join(directory, name))
+            join(relay, home, offer(phone)["code"])
+            home.run("vault", "add", path(home))
+            assert text_in(path(home)) == "the first text"
+            homes.append(home)
+        yield relay, phone, homes, path
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def text_in(path):
+    with open(path) as file:
+        return file.read()
+
+
+def story_a_vault_has_the_keys_of_its_account():
+    """Two terminals share a file, both ways. No home has a key of the vault alone, no code carries
+    one, and the commands for such a key name the account's."""
+    with shared_vault("laptop") as (relay, phone, (laptop,), path):
+        write(path(laptop), "written on the laptop")
+        laptop.run("sync")
+        phone.run("sync")
+        assert text_in(path(phone)) == "written on the laptop"
+        for home in (phone, laptop):
+            assert not os.path.exists(os.path.join(home.path, "vault.key")), home.path
+            for command in ("phrase --show", "unlock --code 0000", "new-key --instead-of 0000"):
+                home.refuses("vault", *command.split(), says=["account's keys", "agent key"])
+        refused("agent", "vault", "restore", home=phone.path, input=vault_phrase(KEY) + "\n",
+                says=["account's keys", "agent key"])
+        refused("agent", "pair", "--no-vault", home=phone.path, code=2, says="--zones")
+        write(path(phone, "open.db"), "open")
+        phone.refuses("vault", "add", path(phone, "open.db"), "--plain", says="without --plain")
+        status, store = phone.status(), files_in(relay.store)
+        assert status.get("unreadable", 0) == 0, status
+        for text in ("the first text", "written on the laptop", "vault.db"):
+            assert text.encode() not in store, text
+
+
+def story_a_device_for_the_vault_alone_has_its_keys():
+    """It shares the file, and has no other key; a device for memos has no file."""
+    with shared_vault() as (relay, phone, _, path):
+        shelf, pad = (Home(phone.path + name) for name in ("-shelf", "-pad"))
+        join(relay, shelf, offer(phone, "--zones", "Vault")["code"])
+        join(relay, pad, offer(phone, "--zones", "Memos")["code"])
+        shelf.run("vault", "add", path(shelf))
+        write(path(shelf), "written on the shelf")
+        shelf.run("sync")
+        phone.run("sync")
+        assert text_in(path(phone)) == "written on the shelf"
+        zones = [each["zone"] for each in json.loads(notes(shelf)["seal.keys"])]
+        assert zones == ["Vault"], zones
+        pad.refuses("vault", "add", path(pad), says="without the zone Vault")
+
+
+def story_a_removed_device_reads_no_file_that_changes_afterwards():
+    """Not even if the relay lets it in again, with all that it stores: it has only the keys of
+    before. The devices that stay go on."""
+    with shared_vault("laptop", "tablet") as (relay, phone, (laptop, tablet), path):
+        account = phone.status()["account"]
+        phone.run("revoke", "laptop")
+        write(path(phone), "after the laptop was gone")
+        write(path(phone, "new.db"), "also new")
+        phone.run("sync")
+        phone.run("vault", "add", path(phone, "new.db"))
+        for home in (tablet, phone):
+            home.run("sync")
+            assert text_in(path(home)) == "after the laptop was gone"
+        tablet.run("vault", "add", path(tablet, "new.db"))
+        assert text_in(path(tablet, "new.db")) == "also new"
+        join(relay, laptop, Owner(relay.store).json("pair", account)["code"])
+        laptop.run("sync", code=1)
+        assert laptop.status()["unreadable"] >= 2, laptop.status()
+        assert text_in(path(laptop)) == "the first text"
+        laptop.refuses("vault", "add", path(laptop, "new.db"), says="none called new.db")
+        shown = json.loads(laptop.run("vault", "list", "--json"))
+        assert [each["file"] for each in shown["files"]] == ["vault.db"], shown
+        write(path(tablet), "the others go on")
+        tablet.run("sync")
+        phone.run("sync")
+        assert text_in(path(phone)) == "the others go on"
+
+
+def story_a_vault_with_a_key_of_its_own_moves_into_the_sealed_zone():
+    """A file that does not change keeps its seal, and a device that joins afterwards opens it: it
+    gets the vault's former key in a sealed record. A file that changes is sealed with the account's
+    keys, in the same record, so that no file is there twice."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory, "phone")
+        for name in ("kept.db", "changed.db", "open.db"):
+            write(os.path.join(directory, name), f"the first {name}")
+        phone.run("vault", "add", os.path.join(directory, "open.db"), "--plain")
+        phone.refuses("seal", "Vault", says=["open.db", "without --plain"])
+        os.remove(os.path.join(directory, "open.db"))
+        phone.run("sync")
+        wait_until(lambda: "open.db" not in vault_files(phone), "the file to be deleted")
+        for name in ("kept.db", "changed.db"):
+            phone.run("vault", "add", os.path.join(directory, name))
+        phone.run("seal", "Vault")
+        phone.run("sync")
+        tablet = Home(os.path.join(directory, "tablet"))
+        join(relay, tablet, offer(phone)["code"])
+        assert not os.path.exists(os.path.join(tablet.path, "vault.key"))
+        os.mkdir(os.path.join(directory, "files"))
+        paths = {name: os.path.join(directory, "files", name) for name in ("kept.db", "changed.db")}
+        for name, path in paths.items():
+            tablet.run("vault", "add", path)
+            assert text_in(path) == f"the first {name}"
+        write(paths["changed.db"], "written on the tablet")
+        tablet.run("sync")
+        phone.run("sync")
+        assert text_in(os.path.join(directory, "changed.db")) == "written on the tablet"
+        for home in (phone, tablet):
+            assert sorted(vault_files(home)) == ["changed.db", "kept.db"]
+            home.refuses("vault", "phrase", "--show", says="agent key")
+        phone.run("revoke", "tablet")
+        write(os.path.join(directory, "changed.db"), "after the tablet was gone")
+        phone.run("sync")
+        account = phone.status()["account"]
+        join(relay, tablet, Owner(relay.store).json("pair", account)["code"])
+        tablet.run("sync", code=1)
+        assert text_in(paths["changed.db"]) == "written on the tablet"
+
+
+def vault_files(home):
+    """The names of the vault's files that the home can read."""
+    shown = json.loads(home.run("vault", "list", "--json"))
+    assert shown["others"] == [], shown
+    return [each["file"] for each in shown["files"]]
+
+
+def story_a_device_without_the_keys_makes_no_vault():
+    """It joined with a code of the relay's owner: its file stays where it is, and the relay gets
+    nothing of it."""
+    with sealed_account() as (directory, relay, phone):
+        tablet = Home(os.path.join(directory, "tablet"))
+        join(relay, tablet, Owner(relay.store).json("pair", phone.status()["account"])["code"])
+        for name, text in (("sealed.db", "PLAIN one"), ("open.db", "PLAIN two")):
+            write(os.path.join(directory, name), text)
+        tablet.refuses("vault", "add", os.path.join(directory, "sealed.db"),
+                       says=["account's keys", "agent key restore"])
+        tablet.refuses("vault", "add", os.path.join(directory, "open.db"), "--plain",
+                       says="does not have the keys")
+        assert not os.path.exists(os.path.join(tablet.path, "vault.key"))
+        assert b"PLAIN" not in files_in(relay.store)
+
+
 # MARK: for programs
 
 def story_programs_are_told_of_keys():
@@ -686,7 +851,7 @@ def story_programs_are_told_of_keys():
         assert made == {
             "accountID": made["accountID"], "deviceID": made["deviceID"], "deviceName": "phone",
             "relay": relay.address, "scope": {"access": "write"}, "hasKeys": True,
-            "isLocked": False, "opensVault": False, "words": words}, made
+            "isLocked": False, "opensVault": True, "words": words}, made
         key = phone.json("key", "words")
         assert key == {"words": words, "key": key["key"]}, key
         assert re.fullmatch("[0-9a-f]{16}", key["key"]), key
@@ -695,7 +860,7 @@ def story_programs_are_told_of_keys():
         code = offer(phone)
         assert code == {
             "code": code["code"], "expiresAt": code["expiresAt"], "scope": {"access": "write"},
-            "opensVault": False, "carriesKeys": True, "words": words,
+            "opensVault": True, "carriesKeys": True, "words": words,
             "link": f"{relay.address}/#code={code['code'][:14]}",
             "deviceLink": f"lockstep+{relay.address}/#code={code['code']}"}, code
         joined = json.loads(join(relay, homes["laptop"], code["code"], "--json").stdout)

@@ -1,5 +1,7 @@
 import Glibc
+import LockstepApps
 import LockstepCommandLine
+import LockstepCrypto
 import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
@@ -10,9 +12,9 @@ import Testing
 
 /// Tests with real folders, real homes, and mostly a real relay.
 struct VaultEngineTests {
-  @Test(arguments: [true, false])
-  func aFileArrivesAndFollows(_ isSealed: Bool) throws {
-    let stage = try VaultStage(devices: 2, isSealed: isSealed)
+  @Test(arguments: VaultStage.Sealing.allCases)
+  func aFileArrivesAndFollows(_ sealing: VaultStage.Sealing) throws {
+    let stage = try VaultStage(devices: 2, sealing: sealing)
     try stage.write("hello", 0)
     _ = try stage.add(0)
     #expect(try stage.settled(0).map(\.state) == [.synced])
@@ -29,9 +31,63 @@ struct VaultEngineTests {
     if case .success = try stage.add(device) { true } else { false }
   }
 
-  @Test(arguments: [true, false])
-  func whatBothHadBeforeIsKeptOnBoth(_ isSealed: Bool) throws {
-    let stage = try VaultStage(devices: 2, isSealed: isSealed)
+  /// A device of a sealed account that had the vault's own key gives it to the others. A file's
+  /// record keeps its name, so that no file is there twice, and what is written from now on is
+  /// sealed with the account's keys.
+  @Test func aVaultOfBeforeGoesOnInASealedZone() throws {
+    let stage = try VaultStage(devices: 2, sealing: .zone)
+    try stage.close(0)
+    let seal = VaultSeal(try VaultStage.ownKey)
+    try VaultKeyFile(stage.home(0)).store(try VaultStage.ownKey)
+    let name = try #require(seal.recordName(of: "vault.db"))
+    try stage.write(seal.fields(of: try emptyFile(), chunks: []), as: name, 0)
+    try stage.open(0)
+    try stage.until(1) { try self.isAdded(stage, 1) }
+    try stage.settled(1)
+    #expect(try stage.read(1) == "" && VaultKeyFile(stage.home(1)).key() == nil)
+    try stage.write("changed", 1)
+    _ = try stage.add(0)
+    try stage.until(0) { try stage.read(0) == "changed" }
+    let records = try stage.records(0)
+    #expect(records.map(\.name) == [name])
+    #expect(records.first?.value?["seal"]?["zone"]?.string == VaultApp.zone.text)
+    try stage.end()
+  }
+
+  /// A file that was added to be readable at the relay is sealed as soon as the account's records
+  /// are.
+  @Test func aPlainFileIsSealedOnceItsZoneIs() throws {
+    let stage = try VaultStage(devices: 1, sealing: .zone)
+    try stage.close(0)
+    let fields = VaultSeal.plain.fields(of: try emptyFile(), chunks: [])
+    try stage.write(fields, as: Name(trusted: "vault.db"), 0)
+    try stage.write("", 0)
+    var registry = try VaultRegistry(home: stage.home(0))
+    var entry = VaultEntry(name: "vault.db", path: stage.path(0, "vault.db"))
+    entry.isPlain = true
+    try registry.store(entry)
+    try stage.open(0)
+    try stage.until(0) { try stage.records(0).first?.value?["seal"] != nil }
+    try stage.until(0) { files in files.first?.state == .synced && !files[0].isPlain }
+    guard
+      case .failure(let reason) = try stage.ask(
+        0, ["do": "add", "path": .string(stage.path(0, "other.db")), "plain": true])
+    else {
+      Issue.record("a plain file was added")
+      return
+    }
+    #expect(reason.contains("without --plain"))
+    try stage.end()
+  }
+
+  private func emptyFile() throws -> VaultManifest {
+    let hash = try #require(ChunkHash(bytes: SHA256.hash([])))
+    return VaultManifest(file: "vault.db", size: 0, sha256: hash, chunks: [])
+  }
+
+  @Test(arguments: VaultStage.Sealing.allCases)
+  func whatBothHadBeforeIsKeptOnBoth(_ sealing: VaultStage.Sealing) throws {
+    let stage = try VaultStage(devices: 2, sealing: sealing)
     try stage.write("of the first", 0)
     _ = try stage.add(0)
     try stage.settled(0)

@@ -2,17 +2,18 @@ import Foundation
 import Glibc
 import Lockstep
 import LockstepApps
-import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 import LockstepStorageSQLite
 import Stages
 import TemporaryFolders
 import Testing
 
+@testable import LockstepClient
 @testable import LockstepHome
 
 /// Devices of one account with their homes and folders, and a relay in this process if they need
@@ -22,11 +23,19 @@ final class VaultStage {
   private let relay: ServingRelay?
   private var holders: [HomeHolder?] = []
 
-  /// True if files are sealed with a key that all devices have.
-  private let isSealed: Bool
+  /// Seal of the files.
+  enum Sealing: CaseIterable {
+    case none
+    /// A key of the vault's own, which all devices have.
+    case ownKey
+    /// The account's keys, which all devices have: records are sealed.
+    case zone
+  }
 
-  init(devices: Int, hasRelay: Bool = true, isSealed: Bool = false) throws {
-    self.isSealed = isSealed
+  private let sealing: Sealing
+
+  init(devices: Int, hasRelay: Bool = true, sealing: Sealing = .none) throws {
+    self.sealing = sealing
     folder = try TemporaryFolder()
     relay = hasRelay ? try ServingRelay(store: folder.path("relay")) : nil
     let credentials =
@@ -38,19 +47,56 @@ final class VaultStage {
       }
     for (number, credentials) in credentials.enumerated() {
       for path in [path(number), home(number).path] { #expect(mkdir(path, 0o700) == 0) }
-      try SQLiteReplicaStore(home: home(number).path).write([
-        .setIdentity(
-          HomeIdentity(
-            relay: relay?.address.url ?? "http://127.0.0.1:1", credentials: credentials,
-            deviceName: "device \(number)"))
-      ])
-      if isSealed {
-        let key = try #require(VaultKey(bytes: [UInt8](repeating: 5, count: VaultKey.count)))
-        try VaultKeyFile(home(number)).store(key)
-      }
+      let identity = HomeIdentity(
+        relay: relay?.address.url ?? "http://127.0.0.1:1", credentials: credentials,
+        deviceName: "device \(number)")
+      let store = try SQLiteReplicaStore(home: home(number).path)
+      var replica = Replica(store: store, apps: AppCatalog.all)
+      let keys = sealing == .zone ? try Self.accountKeys : nil
+      #expect(try replica.join(identity, keys, wall: SystemClock.moment().wall) == nil)
+      if sealing == .ownKey { try VaultKeyFile(home(number)).store(Self.ownKey) }
       holders.append(nil)
       try open(number)
     }
+  }
+
+  static var ownKey: VaultKey {
+    get throws {
+      try #require(VaultKey(bytes: [UInt8](repeating: 5, count: VaultKey.count)))
+    }
+  }
+
+  private static var accountKeys: SealingKeys {
+    get throws {
+      let secret = [UInt8](repeating: 1, count: KeyGeneration.count)
+      let keys = AccountKeys(
+        nameSecret: [UInt8](repeating: 2, count: ZoneKeys.count),
+        generations: [try #require(KeyGeneration(secret: secret))])
+      return .account(try #require(keys), .all(but: [KeyRing.zone]))
+    }
+  }
+
+  /// Writes a record of the vault in a home that is closed.
+  func write(_ fields: JSONValue, as name: Name, _ device: Int) throws {
+    let store = try SQLiteReplicaStore(home: home(device).path)
+    var replica = Replica(store: store, apps: AppCatalog.all)
+    let key = RecordKey(zone: VaultApp.zone, name: name)
+    let request = EditRequest(key: key, type: VaultApp.fileType) { _ throws(EditRefusal) in fields }
+    let wall = SystemClock.moment().wall
+    let clock = ClockReading(wall: wall, offset: 0, isTrusted: false, isMeasured: false)
+    let task = ReplicaTask.edit(OrderID(rawValue: 1), request)
+    guard
+      case .edited(_, .success) = try replica.perform(ReplicaJob(task: task, clock: clock)).result
+        .get()
+    else { throw CommandFailure("the record was not written") }
+  }
+
+  /// Returns the live records of the vault's files on a device.
+  func records(_ device: Int) throws -> [Record] {
+    let store = try SQLiteReplicaStore(reading: home(device).path)
+    defer { store.close() }
+    return try store.records(zone: VaultApp.zone, type: VaultApp.fileType)
+      .filter { !$0.isDeleted }
   }
 
   func home(_ device: Int) -> HomeFolder { HomeFolder(path: folder.path("home\(device)")) }
@@ -126,7 +172,9 @@ final class VaultStage {
   }
 
   func add(_ device: Int, _ name: String = "vault.db") throws -> HomeReply {
-    try ask(device, ["do": "add", "path": .string(path(device, name)), "plain": .bool(!isSealed)])
+    try ask(
+      device,
+      ["do": "add", "path": .string(path(device, name)), "plain": .bool(sealing == .none)])
   }
 
   /// Waits until all files of a device are in sync, or no progress is possible.

@@ -109,7 +109,7 @@ package final class VaultKeeper {
 
   /// Returns the content of the file in this record; nil if the record is not valid for the file.
   func content(of name: String, in record: Record) -> ChunkHash? {
-    if acceptsPlain, !VaultSeal.isSealed(record.value) {
+    if acceptsPlain, !VaultSeal.isSealed(record.value, sealed.seal) {
       return record.value?["sha256"]?.string.flatMap(ChunkHash.init(text:))
     }
     do throws(VaultRecord.Mismatch) {
