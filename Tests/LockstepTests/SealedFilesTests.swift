@@ -189,7 +189,7 @@ struct SealedFilesTests {
       KeyGeneration(secret: [UInt8](repeating: $0, count: KeyGeneration.count))
     }
     return AccountKeys(nameSecret: [UInt8](repeating: 9, count: 32), generations: generations)
-      .map { .account($0) }
+      .map { .account($0, .all(but: [])) }
   }
 
   /// Opens a home of an account. One that has joined before keeps its keys.

@@ -15,10 +15,10 @@ package enum PlainRecords: Hashable, Sendable {
   case taken(in: Name)
 }
 
-/// Zones that were plain before. A device that gets keys of such a zone keeps its records, reads the
-/// account anew, and saves sealed what the relay does not have sealed yet. Other devices may do the
-/// same at the same time, and may have saved plain records meanwhile. So a plain record is a version
-/// like any other: the relay's tags, which ordered the versions until then, are its numbers
+/// Zones that were plain before. A device that gets keys of such a zone keeps its records, reads
+/// the account anew, and saves sealed what the relay does not have sealed yet. Other devices may do
+/// the same at the same time, and may have saved plain records meanwhile. So a plain record is a
+/// version like any other: the relay's tags, which ordered the versions until then, are its numbers
 /// (`RecordVersion.plain`).
 extension ReplicaState {
   /// Gives the records and changes of a plain zone versions. None of them is on its way to the
@@ -58,8 +58,8 @@ extension ReplicaState {
   // MARK: keys that seal more zones
 
   /// Seals the zones that another device of the account has sealed. Those of which a change is on
-  /// its way to the relay wait for its answer; nothing more of them is sent until then. Returns true
-  /// if the device reads the account from its beginning.
+  /// its way to the relay wait for its answer; nothing more of them is sent until then. Returns
+  /// true if the device reads the account from its beginning.
   mutating func sealFurtherZones() throws(StorageError) -> Bool {
     guard let held = sealing.held, let further = try sealingOfRing() else { return false }
     let (result, _) = try adoptSeals(held.sealing(further), plain: .replaced)
@@ -76,7 +76,8 @@ extension ReplicaState {
     sealing.awaited == .empty ? false : try sealFurtherZones()
   }
 
-  /// Returns the zones that the record of the keys seals, if there are more than the home's keys do.
+  /// Returns the zones that the record of the keys seals, if the home's keys do not seal all of
+  /// them.
   private mutating func sealingOfRing() throws(StorageError) -> ZoneSet? {
     guard let generation = sealing.held?.current, let held = sealing.held?.sealed,
       let ring = try transaction.record(KeyRing.key)
@@ -93,8 +94,8 @@ extension ReplicaState {
 
   // MARK: plain records that arrive
 
-  /// Handles a plain record of a sealed zone: it is taken if that is wanted, and otherwise listed as
-  /// unreadable, unless it is from before the zone was sealed and hides nothing.
+  /// Handles a plain record of a sealed zone: it is taken if that is wanted, and otherwise listed
+  /// as unreadable, unless it is from before the zone was sealed and hides nothing.
   mutating func handle(
     unsealed record: Record, _ applied: inout Applied
   ) throws(StorageError) {

@@ -41,8 +41,8 @@ package enum AgentOrder: Sendable {
   case seal(
     OrderID, SealingKeys, plain: PlainRecords = .refused, deviceSecret: [UInt8]? = nil)
   /// The user accepts the records of an app that other devices have made (`AgentStatus.questions`).
-  /// Reported as `switched`. `wipes`: they are deleted on all devices. In a zone that is not sealed,
-  /// whoever asks for that deletes them at the relay instead (`DELETE /v1/zones/{zone}`).
+  /// Reported as `switched`. `wipes`: they are deleted on all devices. In a zone that is not
+  /// sealed, whoever asks for that deletes them at the relay instead (`DELETE /v1/zones/{zone}`).
   case answerRestore(OrderID, app: String, wipes: Bool = false)
   /// Reads one record. Reported as `read`: empty if there is none, or it is deleted.
   case readRecord(OrderID, RecordKey)

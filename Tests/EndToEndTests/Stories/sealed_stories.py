@@ -777,7 +777,7 @@ def story_a_vault_with_a_key_of_its_own_moves_into_the_sealed_zone():
     gets the vault's former key in a sealed record. A file that changes is sealed with the account's
     keys, in the same record, so that no file is there twice."""
     with folder() as directory, Relay() as relay:
-        phone = Home.new(relay, directory, "phone")
+        phone = Home.new(relay, directory, "phone", "--plain")
         for name in ("kept.db", "changed.db", "open.db"):
             write(os.path.join(directory, name), f"the first {name}")
         phone.run("vault", "add", os.path.join(directory, "open.db"), "--plain")
