@@ -120,10 +120,10 @@ export class CodeKeys {
   }
 }
 
-/** Returns the keys of a new account, which seal all zones but the account's own and the vault.
+/** Returns the keys of a new account, which seal all zones but the account's own.
  * @param {(count: number) => Uint8Array} random */
 export const newAccountKeys = (random) =>
-  SealingKeys.ofAccount(AccountKeys.make(random), ZoneSet.allBut([keysZone, vaultZone]));
+  SealingKeys.ofAccount(AccountKeys.make(random), ZoneSet.allBut([keysZone]));
 
 /**
  * Returns the keys in a device's store; null if it has none.

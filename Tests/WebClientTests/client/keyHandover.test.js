@@ -9,7 +9,9 @@ import {
 } from "../../../Sources/WebClient/sealing/keyHandover.js";
 import { keysInRing, ringFields } from "../../../Sources/WebClient/sealing/keyRing.js";
 import { SealingKeys } from "../../../Sources/WebClient/sealing/sealingKeys.js";
+import { RecordVersion } from "../../../Sources/WebClient/sealing/recordVersion.js";
 import { x25519PublicKey } from "../../../Sources/WebClient/sealing/x25519.js";
+import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 import { ZoneSet } from "../../../Sources/WebClient/sealing/zoneSet.js";
 import { deletion, draft, note } from "./support/deskApp.js";
 import { KeylessRelay, SealingDevice } from "./support/keylessRelay.js";
@@ -412,6 +414,27 @@ test("what was written before is saved again with the new keys, also after a rel
   assert.deepEqual(versions(), before);
   assert.deepEqual([phone.outbox.unreadableCount, phone.nextBatch(), phone.conflicts,
     desk.conflicts], [0, null, 0, 0]);
+});
+
+test("files of the vault are saved again, although they name their chunks in their own way", () => {
+  const { relay, desk } = stage();
+  const seal = new ZoneSeal(accountKeys(1).account.zoneKeys("Vault"));
+  const file = { zone: "Vault", name: "file", type: "VaultFile", fields: { sealed: "AAAA" },
+    modifiedAt: 1_000, device: "0000000000000004", tag: 0, deleted: false,
+    chunks: ["0".repeat(64)], version: new RecordVersion({ writer: "a".repeat(16), number: 1 }) };
+  relay.put(seal.seal(file));
+  read(relay, desk);
+  const { result: made } = makeKeys(desk, 2, []);
+  assert.ok(saveTogether(relay, made.records));
+  desk.step({ task: "adoptKeys", made });
+  read(relay, desk);
+  while (desk.outbox.isResealing) {
+    desk.step({ task: "reseal" });
+    send(relay, desk);
+  }
+  const saved = relay.live.find(({ zone }) => zone === "Vault");
+  assert.deepEqual([saved.fields.key, saved.chunks, desk.outbox.parkedCount],
+    [generation(2).id, file.chunks, 0]);
 });
 
 test("a device that stops before it adopts its new keys gets them from the relay", () => {

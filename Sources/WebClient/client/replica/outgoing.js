@@ -1,8 +1,9 @@
 import { byteCount } from "../../json/utf8.js";
 import { namesUnsealedFiles } from "../../model/fileReference.js";
+import { vaultZone } from "../../sealing/wrappedVaultKey.js";
 import { limits } from "../limits.js";
 import { fingerprint, isFingerprint, keyOf, standsForLost } from "../record.js";
-import { versionOf } from "./lineage.js";
+import { isRepeated, versionOf } from "./lineage.js";
 import { heldBackTest, isGrouped, parked, recordOf } from "./outbox.js";
 import { restampAll } from "./stamps.js";
 import { identified } from "./writer.js";
@@ -55,7 +56,9 @@ function chooseIdentified(state, offer) {
 /** Returns the change with its id as a version, or the `detail` of the reason that it cannot be
  * sent. */
 function identify(state, entry, { randomBytes }) {
-  if (state.sealing.isSealed(entry.zone) && namesUnsealedFiles(entry)) {
+  // The vault names its chunks in a way of its own. A page saves such a version only again.
+  const isVaults = entry.zone === vaultZone && isRepeated(entry.lineage);
+  if (state.sealing.isSealed(entry.zone) && !isVaults && namesUnsealedFiles(entry)) {
     return { entry,
       detail: "the zone is sealed, and a file of the record is not; attach the file again" };
   }
