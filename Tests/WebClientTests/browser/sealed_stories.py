@@ -381,6 +381,41 @@ class SealedStories(Story):
         expect(plain.page.get_by_role("button", name="Show the recovery phrase")).to_be_hidden()
         self.assertIn(b"quick brown fox", self.stored())
 
+    def test_a_page_goes_on_while_a_terminal_seals_its_memos(self):
+        laptop = self.relay.agent("laptop", self.ask("/v1/pairings", {})["code"])
+        person = self.visitor()
+        page = person.page
+        person.pair(self.ask("/v1/pairings", {})["code"])
+        self.writes_memo(person)
+        laptop.run("sync")
+        # The keys first: nothing is sealed before the devices have them.
+        laptop.run("seal", "Memos", code=1)
+        person.go("Devices")
+        page.get_by_label("Whole code").fill(laptop.json("pair")[0]["code"])
+        person.press("Open", exact=True)
+        words = self.compares(person)
+        self.assertEqual(" ".join(words), laptop.json("key", "words")[0]["words"])
+        self.reads_memo(person)
+        laptop.run("sync")
+        laptop.run("seal", "Memos", "--now")
+        page.get_by_label("Memo", exact=True).fill(f"{MEMO}, and more")
+        person.is_in_sync()
+
+        def has_memo():
+            page.wait_for_timeout(100)
+            laptop.run("sync")
+            return f"{MEMO}, and more" in laptop.json("memo", "show", "1")[0]["content"]
+
+        wait_until(has_memo, lambda: "the laptop does not have the memo")
+        person.is_in_sync()
+        changes = self.ask("/v1/changes")["changes"]
+        memos = [it["fields"] for it in changes if it["zone"] == "Memos" and "fields" in it]
+        self.assertEqual([sorted(it) for it in memos], [["key", "sealed"]])
+        page.reload()
+        person.go("Memos")
+        person.press(MEMO.split("\n", maxsplit=1)[0])
+        expect(page.get_by_label("Memo", exact=True)).to_have_value(f"{MEMO}, and more")
+
     def test_a_code_for_some_apps_carries_their_keys_alone(self):
         first, second = self.sealed_visitor(), self.visitor()
         self.writes_memo(first)
