@@ -30,6 +30,8 @@ public enum LockstepError: Error, Hashable, Sendable {
   case recordTooLarge(bytes: Int, limit: Int)
   /// Too many changes wait for the relay.
   case outboxFull
+  /// The text is neither a pairing code nor a link that contains one. Nothing was sent.
+  case invalidCode(reason: String)
   /// The home has not joined an account.
   case notJoined
   /// The home has joined an account already.
@@ -137,7 +139,7 @@ extension LockstepError: CustomStringConvertible {
       "the relay at \(relay) gave no answer: \(reason); try again"
     case .noRelay(let address, let reason):
       "what answers at \(address) is not a Lockstep relay (\(reason)); check the address"
-    case .revoked(let reason), .refused(let reason): reason
+    case .invalidCode(let reason), .revoked(let reason), .refused(let reason): reason
     case .storage(let reason): "the device's store failed: \(reason)"
     case .closed: "this Lockstep is closed; open the home again"
     }

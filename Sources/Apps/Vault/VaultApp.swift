@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 
 /// Files that are the same on every device: zone `Vault`, one record per file.
 ///
@@ -137,7 +138,7 @@ package struct VaultApp: App {
   /// Lists the pending keys for other devices. The maker of the next code removes the expired ones.
   private static func codes(of state: AppState) -> AppView {
     let codes = state.records(of: keyType).compactMap { record -> JSONValue? in
-      guard record.name.text.hasPrefix(VaultCode.recordPrefix), let fields = record.value
+      guard record.name.text.hasPrefix(JoinCode.recordPrefix), let fields = record.value
       else { return nil }
       // An unreadable record counts as expired: no device can use it.
       let expiresAt = WrappedVaultKey(fields: fields)?.expiresAt ?? 0

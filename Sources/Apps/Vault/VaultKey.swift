@@ -1,6 +1,7 @@
 import LockstepCrypto
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 
 /// Secret that an account's devices share and the relay never learns. All other keys of a sealed
 /// vault are derived from it.
@@ -90,7 +91,7 @@ package struct WrappedVaultKey: Hashable, Sendable {
 
   /// Returns nil if this machine does not have enough memory.
   package init?(
-    _ key: VaultKey, secret: VaultSecret, salt: [UInt8], record: Name, expiresAt: Int64
+    _ key: VaultKey, secret: JoinSecret, salt: [UInt8], record: Name, expiresAt: Int64
   ) {
     scrypt = WrappedVaultKey.strength
     guard
@@ -133,7 +134,7 @@ package struct WrappedVaultKey: Hashable, Sendable {
   }
 
   /// Returns nil if it was not wrapped with this secret, or not for this record.
-  package func key(secret: VaultSecret, record: Name) -> VaultKey? {
+  package func key(secret: JoinSecret, record: Name) -> VaultKey? {
     guard
       let sealing = scrypt.derive(
         secret.letters, salt: salt, count: SIV.keyBytes, memoryBytes: Limits.scryptBytes),
@@ -166,4 +167,16 @@ package enum VaultPhrase {
     guard let key = VaultKey(bytes: try form.secret(from: text)) else { throw .checksum }
     return key
   }
+}
+
+extension JoinCode {
+  /// Record that holds the vault's wrapped key for this code; nil if the code has one part. The
+  /// name depends only on the relay part, which the relay knows.
+  package var recordName: Name? {
+    guard secret != nil, let letters = JoinSecret.letters(relayPart) else { return nil }
+    let hash = SHA256.hash(letters).prefix(16)
+    return Name(trusted: JoinCode.recordPrefix + HexText.text(of: Array(hash)))
+  }
+
+  package static let recordPrefix = "code/"
 }

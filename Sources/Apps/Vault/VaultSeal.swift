@@ -81,7 +81,7 @@ package struct VaultSeal: Sendable {
   package func recordName(of file: String) -> Name? {
     switch writer {
     case .plain:
-      let isOwn = file == VaultApp.keyRecord.text || file.hasPrefix(VaultCode.recordPrefix)
+      let isOwn = file == VaultApp.keyRecord.text || file.hasPrefix(JoinCode.recordPrefix)
       return isOwn ? nil : Name(file)
     case .own(let keys): return keys.recordName(of: file)
     // No file's name has a slash.

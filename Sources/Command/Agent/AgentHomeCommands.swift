@@ -84,7 +84,7 @@ enum AgentPairCommand {
     let relay: RelayAddress
     let offer: PairingOffer
     /// Nil if the code has one half alone.
-    let code: VaultCode?
+    let code: JoinCode?
     let opensVault: Bool
     /// Keys that the code carries; nil: none.
     let keys: SealingKeys?
@@ -127,7 +127,7 @@ enum AgentPairCommand {
     _ arguments: Arguments, _ session: HomeSession, _ member: HomeAccess
   ) throws(CommandFailure) -> Issued {
     let own = try session.scope()
-    let secret = VaultSecret(word: Entropy.secrets.word())
+    let secret = JoinSecret(word: Entropy.secrets.word())
     var request = try request(arguments, own)
     let limit = request.scope(within: own)
     if let zones = limit.zones, zones.contains(KeyRing.zone) {
@@ -148,7 +148,7 @@ enum AgentPairCommand {
     }
     request.wrapped = try HomeKeys.wrapped(keys, of: session.account(), secret)
     let offer = try member.call.pairingOffer(request, token: member.token)
-    let code = VaultCode(offer: offer.code, secret: secret)
+    let code = JoinCode(offer: offer.code, secret: secret)
     // The wrapped key is a record of the vault, which this device saves.
     let givesVault =
       !arguments[withoutVault] && !isVaultSealed && offer.scope.includes(VaultApp.zone)

@@ -99,7 +99,7 @@ enum AgentJoinCommand {
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)
     var keys: SealingKeys?
-    var secret: VaultSecret?
+    var secret: JoinSecret?
     var makesKeys = arguments[isNew] && !arguments[isPlain]
     let isLocked: Bool
     let member = HomeAccess(relay: relay, token: credentials.token, trust: trust.trust)
@@ -204,7 +204,7 @@ enum AgentJoinCommand {
   /// Returns true if the vault's key arrived. The device has joined in any case. `isRequired`: the
   /// second half of the code was typed for the vault's key alone.
   private static func openVault(
-    _ code: VaultCode?, _ scope: DeviceScope, _ folder: HomeFolder, _ member: HomeAccess,
+    _ code: JoinCode?, _ scope: DeviceScope, _ folder: HomeFolder, _ member: HomeAccess,
     isRequired: Bool
   ) -> Result<Bool, CommandFailure> {
     guard let code, scope.includes(VaultApp.zone) else { return .success(false) }

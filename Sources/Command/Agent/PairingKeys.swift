@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepApps
 import LockstepCommandLine
 import LockstepHome
@@ -17,8 +18,8 @@ enum PairingKeys {
   /// A second half that opens nothing is refused: a relay could keep back what it opens, so that
   /// the device would send what it must seal.
   static func open(
-    _ joined: JoinAnswer, _ code: VaultCode?, _ records: VaultRecords
-  ) throws(CommandFailure) -> (SealingKeys?, VaultSecret?) {
+    _ joined: JoinAnswer, _ code: JoinCode?, _ records: VaultRecords
+  ) throws(CommandFailure) -> (SealingKeys?, JoinSecret?) {
     guard let code, joined.wrapped != nil || code.secret != nil else { return (nil, nil) }
     var secret = code.secret
     var problem = "the account's records are sealed, and that code is its first half alone"
@@ -38,7 +39,7 @@ enum PairingKeys {
 
   /// Returns nil if the second half opens the vault's key alone.
   private static func keys(
-    _ joined: JoinAnswer, _ code: VaultCode, _ secret: VaultSecret, _ records: VaultRecords
+    _ joined: JoinAnswer, _ code: JoinCode, _ secret: JoinSecret, _ records: VaultRecords
   ) throws(WrappedKeys.Fault) -> SealingKeys? {
     if let wrapped = joined.wrapped {
       return try HomeKeys.unwrapped(wrapped, of: joined.credentials.account, secret)
@@ -48,7 +49,7 @@ enum PairingKeys {
   }
 
   /// Returns nil if nobody can be asked, or the answer has not twelve letters.
-  private static func ask(_ problem: String) throws(CommandFailure) -> VaultSecret? {
+  private static func ask(_ problem: String) throws(CommandFailure) -> JoinSecret? {
     guard isatty(STDIN_FILENO) == 1 else { throw failure(problem) }
     var sentence = problem
     let interruption = Interruption()
@@ -56,7 +57,7 @@ enum PairingKeys {
     for _ in 0..<attemptsMax {
       TerminalOutput.writeToStandardError("\(sentence)\nSecond half of the code, 12 letters: ")
       guard let line = interruption.line() else { return nil }
-      if let secret = VaultSecret(typed: line) { return secret }
+      if let secret = JoinSecret(typed: line) { return secret }
       sentence = "that has not twelve letters and digits"
     }
     return nil
@@ -102,5 +103,21 @@ enum PairingKeys {
     CommandFailure(
       "\(problem); this device has not joined, and the code is used up: get a new one with "
         + "lockstep agent pair, and give all of its 24 letters")
+  }
+}
+
+extension TypedCode {
+  /// `given`: if nil or `-`, a line of standard input is read.
+  static func read(_ given: String?) throws(CommandFailure) -> TypedCode {
+    if let given, given != "-" { return try parsed(given) }
+    if isatty(STDIN_FILENO) == 1 { TerminalOutput.writeToStandardError("Code: ") }
+    guard let line = readLine(), !line.allSatisfy(\.isWhitespace) else {
+      throw CommandFailure("standard input has no pairing code")
+    }
+    return try parsed(line)
+  }
+
+  private static func parsed(_ text: String) throws(CommandFailure) -> TypedCode {
+    try CommandFailure.wrap { () throws(LockstepError) in try TypedCode(text) }
   }
 }

@@ -52,7 +52,7 @@ package enum HomeKeys {
 
   /// Returns the keys wrapped under the second half of a code; nil if there are none.
   package static func wrapped(
-    _ keys: SealingKeys?, of account: AccountID, _ secret: VaultSecret
+    _ keys: SealingKeys?, of account: AccountID, _ secret: JoinSecret
   ) throws(CommandFailure) -> String? {
     guard let keys else { return nil }
     do throws(WrappedKeys.Fault) {
@@ -66,7 +66,7 @@ package enum HomeKeys {
 
   /// Returns the keys that came with a pairing code.
   package static func unwrapped(
-    _ text: String, of account: AccountID, _ secret: VaultSecret
+    _ text: String, of account: AccountID, _ secret: JoinSecret
   ) throws(WrappedKeys.Fault) -> SealingKeys {
     try WrappedKeys.keys(in: text, account: account, secret: secret.letters)
   }

@@ -161,7 +161,7 @@ package enum VaultKeys {
   /// Stores the wrapped key at the relay until the code is used. Returns false if this home has no
   /// key.
   package static func give(
-    with code: VaultCode, expiresAt: Int64, _ session: HomeSession, _ records: VaultRecords
+    with code: JoinCode, expiresAt: Int64, _ session: HomeSession, _ records: VaultRecords
   ) throws(CommandFailure) -> Bool {
     guard let key = try VaultKeyFile(session.folder).key() else { return false }
     let view = HomeView(try session.send(.show(app: VaultApp().name, VaultQuestion.codes.json)))
@@ -184,7 +184,7 @@ package enum VaultKeys {
   /// Stores the wrapped key at the relay for the holder of the code. `expired`: names of other
   /// records that are useless by now, which are removed as well.
   package static func storeWrapped(
-    _ key: VaultKey, _ code: VaultCode, expiresAt: Int64, _ records: VaultRecords,
+    _ key: VaultKey, _ code: JoinCode, expiresAt: Int64, _ records: VaultRecords,
     removing expired: [Name]
   ) throws(CommandFailure) {
     guard let name = code.recordName, let secret = code.secret else { return }
@@ -208,14 +208,14 @@ package enum VaultKeys {
 
   /// True if a wrapped key waits under the code.
   package static func isGiven(
-    with code: VaultCode, _ records: VaultRecords
+    with code: JoinCode, _ records: VaultRecords
   ) throws(CommandFailure) -> Bool {
     guard let name = code.recordName else { return false }
     return try records.wrapped(name) != nil
   }
 
   /// True if a wrapped key waits under the code, and its second half opens it.
-  package static func opens(_ code: VaultCode, _ records: VaultRecords) -> Bool {
+  package static func opens(_ code: JoinCode, _ records: VaultRecords) -> Bool {
     guard let secret = code.secret, let name = code.recordName else { return false }
     do throws(CommandFailure) {
       return try records.wrapped(name)?.key(secret: secret, record: name) != nil
@@ -226,7 +226,7 @@ package enum VaultKeys {
 
   /// Fetches the key that is stored under a code. If it throws, nothing was changed, here or there.
   package static func unlock(
-    _ code: VaultCode, _ folder: HomeFolder, _ records: VaultRecords
+    _ code: JoinCode, _ folder: HomeFolder, _ records: VaultRecords
   ) throws(CommandFailure) -> VaultKey {
     guard let secret = code.secret, let name = code.recordName else {
       throw CommandFailure(
@@ -428,80 +428,5 @@ package struct VaultKeyFile {
     guard fsync(descriptor) == 0 else {
       throw PlainFile.failure(folder, "be made durable", errno)
     }
-  }
-}
-
-/// A pairing code as a person enters it: the code itself, or the link printed with it, from the
-/// command line or from standard input.
-///
-///     http://RELAY:5625/#code=7Q2M-0XKD-9RTA
-///     lockstep+http://RELAY:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
-///
-/// A link for browsers contains the relay's part only, because the relay's own page would read the
-/// rest. The whole code is in a link that no browser opens. The same applies to https://.
-package struct TypedCode: Equatable {
-  package let code: VaultCode
-  /// Relay of the link; nil for a code alone.
-  package let relay: RelayAddress?
-
-  private static let mark = "/#code="
-  private static let scheme = "lockstep+"
-
-  /// `given`: if nil or `-`, a line of standard input is read.
-  package static func read(_ given: String?) throws(CommandFailure) -> TypedCode {
-    if let given, given != "-" { return try TypedCode(given) }
-    if isatty(STDIN_FILENO) == 1 { TerminalOutput.writeToStandardError("Code: ") }
-    guard let line = readLine(), !line.allSatisfy(\.isWhitespace) else {
-      throw CommandFailure("standard input has no pairing code")
-    }
-    return try TypedCode(line)
-  }
-
-  package init(_ text: String) throws(CommandFailure) {
-    guard text.contains("#") else {
-      code = try Self.code(text)
-      relay = nil
-      return
-    }
-    var link = text.split(whereSeparator: \.isWhitespace).joined()
-    if link.hasPrefix(Self.scheme) { link.removeFirst(Self.scheme.count) }
-    guard let mark = Self.range(of: Self.mark, in: link),
-      let relay = RelayAddress(url: String(link[..<mark.lowerBound]))
-    else {
-      throw CommandFailure(
-        "that is not a link of lockstep agent pair, such as http://RELAY:5625/#code=CODE")
-    }
-    self.relay = relay
-    code = try Self.code(String(link[mark.upperBound...]))
-  }
-
-  /// Returns a link for a browser. `relayPart`: the relay's part of the code.
-  package static func pageLink(to relay: RelayAddress, _ relayPart: String) -> String {
-    relay.url + mark + relayPart
-  }
-
-  /// Returns a link for the program on another device; it may contain the whole code.
-  package static func deviceLink(to relay: RelayAddress, _ code: String) -> String {
-    scheme + relay.url + mark + code
-  }
-
-  private static func code(_ text: String) throws(CommandFailure) -> VaultCode {
-    guard let code = VaultCode(typed: text) else {
-      throw CommandFailure(
-        "that code is mistyped: a code has 12 letters and digits, or 24 if it includes the vault's "
-          + "key; nothing was sent")
-    }
-    return code
-  }
-
-  private static func range(of mark: String, in text: String) -> Range<String.Index>? {
-    var start = text.startIndex
-    while start < text.endIndex {
-      if text[start...].hasPrefix(mark) {
-        return start..<text.index(start, offsetBy: mark.count)
-      }
-      start = text.index(after: start)
-    }
-    return nil
   }
 }

@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import Testing
 
 @testable import LockstepApps
@@ -112,7 +113,7 @@ struct VaultAppTests {
     var table = AppTable(VaultApp())
     table.take("key", VaultApp.keyType, ["key": "0011223344556677"], at: 1)
     table.take("code/odd", VaultApp.keyType, [:], at: 1)
-    let secret = VaultSecret(word: 1)
+    let secret = JoinSecret(word: 1)
     let key = try #require(VaultKey(bytes: Array(1...16)))
     let wrapped = try #require(
       WrappedVaultKey(

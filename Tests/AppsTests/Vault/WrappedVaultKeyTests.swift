@@ -1,5 +1,7 @@
+import LockstepCrypto
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import Testing
 
 @testable import LockstepApps
@@ -7,11 +9,11 @@ import Testing
 struct WrappedVaultKeyTests {
   private let record = Name(trusted: "code/abc")
   private let key: VaultKey
-  private let secret: VaultSecret
+  private let secret: JoinSecret
 
   init() throws {
     key = try #require(VaultKey(bytes: Array(0..<16)))
-    secret = try #require(VaultSecret(letters: Array("0123456789AB".utf8)))
+    secret = try #require(JoinSecret(letters: Array("0123456789AB".utf8)))
   }
 
   /// Values wrapped by Python's `hashlib.scrypt` and `cryptography`.
@@ -25,7 +27,7 @@ struct WrappedVaultKeyTests {
     let read = try #require(WrappedVaultKey(fields: fields))
     #expect(read.expiresAt == 5 && read.keyID == key.id)
     #expect(read.key(secret: secret, record: record) == key)
-    #expect(read.key(secret: VaultSecret(word: 1), record: record) == nil)
+    #expect(read.key(secret: JoinSecret(word: 1), record: record) == nil)
     #expect(read.key(secret: secret, record: Name(trusted: "code/abd")) == nil)
     let named = fields.setting("key", to: "0000000000000000")
     let renamed = try #require(WrappedVaultKey(fields: named))
@@ -61,6 +63,16 @@ struct WrappedVaultKeyTests {
   @Test func aCostThatIsNoPowerOfTwoOpensNothing() throws {
     let odd = try #require(WrappedVaultKey(fields: fields.setting("n", to: 65_535)))
     #expect(odd.key(secret: secret, record: record) == nil)
+  }
+
+  @Test func theRecordFollowsFromTheRelaysPartAlone() throws {
+    let code = try #require(JoinCode(offer: "7q2m 0XKD-9RTA", secret: secret))
+    let hash = HexText.text(of: Array(SHA256.hash(Array("7Q2M0XKD9RTA".utf8)).prefix(16)))
+    #expect(code.recordName?.text == "code/" + hash)
+    let other = try #require(JoinCode(offer: "7Q2M-0XKD-9RTA", secret: JoinSecret(word: 1)))
+    #expect(other.recordName == code.recordName && other != code)
+    let half = try #require(JoinCode(typed: "7Q2M-0XKD-9RTA"))
+    #expect(half.recordName == nil)
   }
 
   private func wrapped() throws -> WrappedVaultKey {

@@ -5,6 +5,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import Stages
 import TemporaryFolders
 import Testing
@@ -51,14 +52,14 @@ struct VaultKeysTests {
       try VaultKeys.ensure(homes[device], records[device])
     }
 
-    func unlock(_ device: Int, _ code: VaultCode) throws -> VaultKey {
+    func unlock(_ device: Int, _ code: JoinCode) throws -> VaultKey {
       try VaultKeys.unlock(code, homes[device], records[device])
     }
 
     /// Returns a code of the first device, which has the key.
-    func code(expiresIn milliseconds: Int64 = 600_000) throws -> VaultCode {
+    func code(expiresIn milliseconds: Int64 = 600_000) throws -> JoinCode {
       let code = try #require(
-        VaultCode(offer: "7Q2M-0XKD-9RTA", secret: VaultSecret(word: 0x1234_5678_9ABC_DEF0)))
+        JoinCode(offer: "7Q2M-0XKD-9RTA", secret: JoinSecret(word: 0x1234_5678_9ABC_DEF0)))
       try VaultKeys.storeWrapped(
         try #require(try key(0)), code, expiresAt: try records[0].time() + milliseconds,
         records[0], removing: [])
@@ -168,10 +169,10 @@ struct VaultKeysTests {
     let stage = try Stage()
     let key = try stage.ensure(0)
     let code = try stage.code()
-    let wrong = try #require(VaultCode(offer: code.relayPart, secret: VaultSecret(word: 1)))
+    let wrong = try #require(JoinCode(offer: code.relayPart, secret: JoinSecret(word: 1)))
     #expect(reason { _ = try stage.unlock(1, wrong) }.contains("second half"))
     #expect(try stage.key(1) == nil)
-    let half = try #require(VaultCode(typed: code.relayPart))
+    let half = try #require(JoinCode(typed: code.relayPart))
     #expect(reason { _ = try stage.unlock(1, half) }.contains("relay's half alone"))
     #expect(try stage.unlock(1, code) == key)
     try stage.relay.stop()
@@ -182,7 +183,7 @@ struct VaultKeysTests {
     _ = try stage.ensure(0)
     let code = try stage.code(expiresIn: -1)
     #expect(reason { _ = try stage.unlock(1, code) }.contains("has expired"))
-    let next = try #require(VaultCode(offer: "0000-1111-2222", secret: VaultSecret(word: 1)))
+    let next = try #require(JoinCode(offer: "0000-1111-2222", secret: JoinSecret(word: 1)))
     let expired = try #require(code.recordName)
     try VaultKeys.storeWrapped(
       try #require(try stage.key(0)), next, expiresAt: try stage.records[0].time() + 1_000,

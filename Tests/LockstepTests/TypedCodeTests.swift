@@ -1,9 +1,8 @@
-import LockstepApps
 import LockstepClient
-import LockstepCommandLine
+import LockstepSealing
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct TypedCodeTests {
   private let relay = RelayAddress(host: "10.0.0.1", port: 5625)
@@ -33,6 +32,6 @@ struct TypedCodeTests {
     "http://10.0.0.1:5625/#code=7Q2M-0XKD-9RTA-C4VH", "7Q2M-0XKD-9RTA-C4VH",
   ])
   func whatIsMistypedIsRefusedHere(text: String) {
-    #expect(throws: CommandFailure.self) { try TypedCode(text) }
+    #expect(throws: LockstepError.self) { try TypedCode(text) }
   }
 }

@@ -1,20 +1,18 @@
-import LockstepCrypto
 import LockstepModel
 
-/// Code that a person types on a new device: the relay's pairing code, and after it, if the vault's
-/// key is included, a secret that the relay never receives. Each part has twelve letters of one
-/// alphabet.
+/// Code that a person types on a new device: the relay's pairing code, and after it, if keys come
+/// with it, a secret that the relay never receives. Each part has twelve letters of one alphabet.
 ///
 ///     7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
 ///     └ relay part ┘ └ the secret ┘
-package struct VaultCode: Hashable, Sendable {
+package struct JoinCode: Hashable, Sendable {
   /// Part that is sent to the relay.
   package let relayPart: String
-  package let secret: VaultSecret?
+  package let secret: JoinSecret?
 
   /// Returns nil if `offer`, the relay's pairing code, does not have twelve letters.
-  package init?(offer: String, secret: VaultSecret) {
-    guard let letters = VaultSecret.letters(offer), letters.count == CodeLetters.count else {
+  package init?(offer: String, secret: JoinSecret) {
+    guard let letters = JoinSecret.letters(offer), letters.count == CodeLetters.count else {
       return nil
     }
     relayPart = CodeLetters.grouped(letters)
@@ -31,38 +29,28 @@ package struct VaultCode: Hashable, Sendable {
       secret = nil
       return
     }
-    guard let letters = VaultSecret.letters(typed), letters.count == 2 * CodeLetters.count,
-      let secret = VaultSecret(letters: Array(letters[CodeLetters.count...]))
+    guard let letters = JoinSecret.letters(typed), letters.count == 2 * CodeLetters.count,
+      let secret = JoinSecret(letters: Array(letters[CodeLetters.count...]))
     else { return nil }
     relayPart = CodeLetters.grouped(Array(letters[..<CodeLetters.count]))
     self.secret = secret
   }
 
   /// Returns this code with another second half.
-  package func with(secret: VaultSecret) -> VaultCode { VaultCode(relayPart, secret) }
+  package func with(secret: JoinSecret) -> JoinCode { JoinCode(relayPart, secret) }
 
-  private init(_ relayPart: String, _ secret: VaultSecret) {
+  private init(_ relayPart: String, _ secret: JoinSecret) {
     self.relayPart = relayPart
     self.secret = secret
   }
 
   /// The whole code, in groups of four letters.
   package var text: String { secret.map { relayPart + "-" + $0.text } ?? relayPart }
-
-  /// Record that holds the wrapped key for this code; nil if the code has one part. The name
-  /// depends only on the relay part, which the relay knows.
-  package var recordName: Name? {
-    guard secret != nil, let letters = VaultSecret.letters(relayPart) else { return nil }
-    let hash = SHA256.hash(letters).prefix(16)
-    return Name(trusted: VaultCode.recordPrefix + HexText.text(of: Array(hash)))
-  }
-
-  package static let recordPrefix = "code/"
 }
 
 /// Sixty random bits that one device shows and a person types on another: twelve letters of
 /// Crockford's base 32, in which I and L count as 1 and O as 0.
-package struct VaultSecret: Hashable, Sendable {
+package struct JoinSecret: Hashable, Sendable {
   package let letters: [UInt8]
 
   /// `word`: random bits, of which 60 are used.
@@ -72,22 +60,22 @@ package struct VaultSecret: Hashable, Sendable {
 
   /// Returns nil if these are not twelve letters as a person types them. Separators have no effect.
   package init?(typed: String) {
-    guard let letters = VaultSecret.letters(typed) else { return nil }
+    guard let letters = JoinSecret.letters(typed) else { return nil }
     self.init(letters: letters)
   }
 
-  init?(letters: [UInt8]) {
+  package init?(letters: [UInt8]) {
     guard letters.count == CodeLetters.count,
       letters.allSatisfy({ CodeLetters.symbol(for: $0) == $0 })
     else { return nil }
     self.letters = letters
   }
 
-  var text: String { CodeLetters.grouped(letters) }
+  package var text: String { CodeLetters.grouped(letters) }
 
   /// Normalises typed letters and removes separators. Returns nil if a letter is not in the
   /// alphabet.
-  static func letters(_ typed: String) -> [UInt8]? {
+  package static func letters(_ typed: String) -> [UInt8]? {
     var letters: [UInt8] = []
     for scalar in typed.unicodeScalars {
       if scalar == "-" || scalar.properties.isWhitespace { continue }
@@ -101,7 +89,7 @@ package struct VaultSecret: Hashable, Sendable {
   }
 }
 
-extension VaultSecret: CustomStringConvertible, CustomReflectable {
+extension JoinSecret: CustomStringConvertible, CustomReflectable {
   /// Hides the secret in logs.
   package var description: String { "a secret" }
 
