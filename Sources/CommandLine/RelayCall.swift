@@ -55,6 +55,30 @@ package struct RelayCall {
   }
 }
 
+/// Calls about records, which bypass the outbox of a home.
+extension RelayCall {
+  /// Returns nil if there is no such record, or it is deleted.
+  package func record(_ name: Name, zone: Name, token: String) throws(CommandFailure) -> Record? {
+    try CommandFailure.wrap { () throws(LockstepError) in
+      try client.record(name, zone: zone, token: token)
+    }
+  }
+
+  /// Saves mutations. Returns one result per mutation, in order.
+  package func save(
+    _ mutations: [Mutation], zone: Name, token: String
+  ) throws(CommandFailure) -> [MutationResult] {
+    try CommandFailure.wrap { () throws(LockstepError) in
+      try client.save(mutations, zone: zone, token: token)
+    }
+  }
+
+  /// Returns the relay time, in milliseconds since the Unix epoch.
+  package func time() throws(CommandFailure) -> Int64 {
+    try CommandFailure.wrap { () throws(LockstepError) in try client.time() }
+  }
+}
+
 /// Calls about devices: join, pairing, list, rename, revoke.
 extension RelayCall {
   /// Joins the account that issued `code`, or a new account if `code` is nil.

@@ -1,6 +1,7 @@
 import LockstepClient
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 import LockstepWire
 import Synchronization
@@ -36,7 +37,7 @@ public final class Lockstep: Sendable {
   }
 
   let engine: DeviceEngine
-  private let relay: RelayAddress
+  let relay: RelayAddress
   let models: [any SyncedRecord.Type]
 
   private init(
@@ -103,45 +104,81 @@ public final class Lockstep: Sendable {
 
   /// Makes this device the first of a new account. The relay must allow new accounts.
   ///
+  /// - Parameters:
+  ///   - deviceName: Name of this device, for people.
+  ///   - sealed: With true, this device makes keys that the account's devices share, and the relay
+  ///     stores only sealed records and files: it can read neither fields nor names nor types. If
+  ///     all devices are lost, only `recoveryPhrase` brings the records back. With false, the relay
+  ///     can read everything. Later, the command line alone can seal an account.
   /// - Throws: `CancellationError` as `join`; `alreadyJoined`; `otherAccount` if the account that
   ///   the records are from has revoked this device.
-  public func createAccount(deviceName: String) async throws {
-    try await join(nil, deviceName)
+  public func createAccount(deviceName: String, sealed: Bool = true) async throws {
+    try await join(nil, deviceName, sealed: sealed)
   }
 
   /// Joins the account that issued the code (`pairingCode`). Records of this device, also those
   /// made before, are merged with those of the account.
   ///
+  /// Of a code of 24 letters, only the first half is sent. The second half opens the account's
+  /// keys, which takes a tenth of a second and 64 MiB of memory. With a code that carries no keys,
+  /// such as one of the relay's owner, the device joins a sealed account without them: its status
+  /// is `needsKeys`.
+  ///
   /// A device that its account has revoked joins that account again: its records stay, and its
   /// unsent changes are sent.
   ///
   /// - Parameters:
-  ///   - code: A code, or the link that contains it.
+  ///   - code: A code, or the link that contains it; only a link to the relay of `open`.
   ///   - deviceName: Name of this device, for people.
+  ///   - sealed: As in `createAccount`, for a code of the relay's owner to an account that has no
+  ///     other device and no records yet; without effect in any other account.
   /// - Throws: `CancellationError` if the task is cancelled before the relay's answer: the home has
   ///   not joined, and the device that the relay may have made is revoked. The code may be used up.
   ///   `alreadyJoined`; `otherAccount` if this device was revoked, and the code is of another
-  ///   account than its records.
-  public func join(code: String, deviceName: String) async throws {
-    try await join(code, deviceName)
+  ///   account than its records. `invalidCode` if the code is mistyped or of another relay: nothing
+  ///   was sent. `keysNotOpened` if the second half is wrong or missing, or the relay withholds the
+  ///   keys: the device has not joined, and needs a new code.
+  public func join(code: String, deviceName: String, sealed: Bool = true) async throws {
+    let typed = try TypedCode(code)
+    if let other = typed.relay, other != relay {
+      throw LockstepError.invalidCode(
+        reason: "the link is of the relay \(other.url), and this home was opened for \(relay.url): "
+          + "open it for that relay")
+    }
+    try await join(typed.code, deviceName, sealed: sealed)
   }
 
-  private func join(_ code: String?, _ deviceName: String) async throws {
+  private func join(
+    _ code: JoinCode?, _ deviceName: String, sealed: Bool
+  ) async throws {
     let former = try engine.beginJoining()
     defer { engine.endJoining() }
     let client = RelayClient(relay: relay, trust: engine.trust)
-    let credentials = try await Self.onThread(isCancellable: true, undo: client.discard) {
-      try client.join(code: code, deviceName: deviceName, former: former?.credentials).credentials
+    let home = engine.folder
+    @Sendable func discard(_ device: RelayClient.NewDevice) { client.discard(device.credentials) }
+    let device = try await Self.onThread(isCancellable: true, undo: discard) {
+      let held = try DeviceKeys.held(in: home).keys
+      return try client.newDevice(
+        code: code, deviceName: deviceName, former: former?.credentials, held, sealsNew: sealed)
     }
     let identity = HomeIdentity(
-      relay: relay.url, credentials: credentials, deviceName: deviceName)
-    let report = try await engine.perform({ .join($0, identity) })
+      relay: relay.url, credentials: device.credentials, deviceName: deviceName)
+    let report = try await engine.perform({ .join($0, identity, device.keys) })
     guard case .joined(_, let result) = report else { throw LockstepError.closed }
-    if case .failure(let error) = result { throw LockstepError(error) }
+    guard case .failure(let failure) = result else { return }
+    if case .refused = failure {
+      // The home keeps the keys that it has, and is no device of the account.
+      try await Self.onThread { discard(device) }
+    }
+    throw LockstepError(failure)
   }
 
   /// Returns a new code with which another device joins the account. The other device gets at most
   /// what this one has, and keeps that for as long as it is paired.
+  ///
+  /// If this device has keys, the code has 24 letters, and carries the keys of the other device's
+  /// zones. Its second half must not reach the relay: give it to the person or the device that
+  /// joins alone, and not to a page of the relay. Otherwise the code has 12 letters.
   ///
   /// - Parameters:
   ///   - zones: Zones that the other device may know of, 1 to 16; nil: those of this device, with
@@ -151,18 +188,33 @@ public final class Lockstep: Sendable {
   ///   - expiresIn: Time for which the code is valid, in whole seconds: 10 seconds to 10 minutes;
   ///     nil: 10 minutes.
   /// - Throws: `refused` if this device lacks one of the zones itself, or a parameter is out of its
-  ///   range; `invalidZone` if a zone cannot be a name.
+  ///   range; `invalidZone` if a zone cannot be a name, or is that of the account's keys;
+  ///   `keysMissing` if the account is sealed and this device does not have its keys.
   public func pairingCode(
     zones: [String]? = nil, access: Scope.Access = .readWrite, expiresIn: Duration? = nil
   ) async throws -> String {
     var request = PairingRequest(
       isReadOnly: access == .read ? true : nil, expiresIn: expiresIn?.components.seconds)
     request.zones = try zones?.map { zone in
-      guard let name = Name(zone) else { throw LockstepError.invalidZone(zone) }
+      guard let name = Name(zone), name != KeyRing.zone else {
+        throw LockstepError.invalidZone(zone)
+      }
       return name
     }
+    guard let own = engine.identity?.credentials else { throw LockstepError.notJoined }
+    let home = engine.folder
     return try await relayCall { [request] call, token throws(LockstepError) in
-      try call.pairingOffer(request, token: token).code
+      let held = try DeviceKeys.held(in: home)
+      if held.isLocked { throw DeviceKeys.missing }
+      let secret = JoinSecret(word: DevicePlatform.secrets.word())
+      let keys = held.keys?.limited(to: request.scope(within: own.scope))
+      var request = request
+      request.wrapped = try DeviceKeys.wrapped(keys, of: own.account, secret)
+      let offer = try call.pairingOffer(request, token: token)
+      guard keys != nil, let code = JoinCode(offer: offer.code, secret: secret) else {
+        return offer.code
+      }
+      return code.text
     }
   }
 
@@ -176,6 +228,14 @@ public final class Lockstep: Sendable {
     public let lastSeen: Int64
     /// Part of the account that the device may use.
     public let scope: Scope
+
+    init(_ device: LockstepModel.Device, own: DeviceID?) {
+      id = device.id.text
+      name = device.description.deviceName
+      isCurrent = device.id == own
+      lastSeen = device.lastSeen
+      scope = Scope(device.scope)
+    }
   }
 
   /// Returns the devices of the account; a device whose scope is not the whole account gets itself
@@ -183,23 +243,30 @@ public final class Lockstep: Sendable {
   public func devices() async throws -> [Device] {
     let own = engine.identity?.credentials.device
     return try await relayCall { call, token throws(LockstepError) in
-      try call.devices(token: token).devices.map { device in
-        Device(
-          id: device.id.text, name: device.description.deviceName, isCurrent: device.id == own,
-          lastSeen: device.lastSeen, scope: Scope(device.scope))
-      }
+      try call.devices(token: token).devices.map { Device($0, own: own) }
     }
   }
 
   /// Revokes a device: it can no longer read or change anything of the account. A device whose
   /// scope is not the whole account can revoke itself alone.
-  public func revoke(_ device: Device) async throws {
+  ///
+  /// In a sealed account, this device first makes new keys, which the revoked one does not get:
+  /// with those that it has, it can read nothing that is written from then on. The other devices
+  /// get them with their next sync. If this fails, the device is not revoked: try again. A recovery
+  /// phrase that was written down before is void.
+  ///
+  /// - Returns: Devices that cannot get the new keys, and have to be paired again: those for a part
+  ///   of the account, and those that have never synced.
+  @discardableResult
+  public func revoke(_ device: Device) async throws -> [Device] {
     guard let id = DeviceID(text: device.id) else {
       throw LockstepError.refused(reason: "there is no device \(device.id); list the devices again")
     }
+    let others = try await makeNewKeys(without: id)
     try await relayCall { call, token throws(LockstepError) in
       try call.revoke(id, token: token)
     }
+    return others
   }
 
   /// Leaves the account: removes this device from it, and all data from the home. The account and

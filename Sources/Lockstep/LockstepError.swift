@@ -32,6 +32,13 @@ public enum LockstepError: Error, Hashable, Sendable {
   case outboxFull
   /// The text is neither a pairing code nor a link that contains one. Nothing was sent.
   case invalidCode(reason: String)
+  /// The keys that come with a pairing code were not opened: the second half of the code is wrong
+  /// or missing. The device has not joined, and the code is used up.
+  case keysNotOpened(reason: String)
+  /// This device does not have the keys of its account.
+  case keysMissing(reason: String)
+  /// The words are not the recovery phrase of the account's keys.
+  case invalidPhrase(reason: String)
   /// The home has not joined an account.
   case notJoined
   /// The home has joined an account already.
@@ -139,7 +146,9 @@ extension LockstepError: CustomStringConvertible {
       "the relay at \(relay) gave no answer: \(reason); try again"
     case .noRelay(let address, let reason):
       "what answers at \(address) is not a Lockstep relay (\(reason)); check the address"
-    case .invalidCode(let reason), .revoked(let reason), .refused(let reason): reason
+    case .invalidCode(let reason), .keysNotOpened(let reason), .keysMissing(let reason),
+      .invalidPhrase(let reason), .revoked(let reason), .refused(let reason):
+      reason
     case .storage(let reason): "the device's store failed: \(reason)"
     case .closed: "this Lockstep is closed; open the home again"
     }

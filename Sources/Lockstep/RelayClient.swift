@@ -1,5 +1,6 @@
 import LockstepClient
 import LockstepModel
+import LockstepSealing
 import LockstepWire
 import Synchronization
 
@@ -74,6 +75,42 @@ package struct RelayClient: Sendable {
   }
 }
 
+/// Calls about records, which bypass the outbox: the caller needs the result at once.
+extension RelayClient {
+  /// Returns nil if there is no such record, or it is deleted.
+  package func record(_ name: Name, zone: Name, token: String) throws(LockstepError) -> Record? {
+    let path = ["v1", "zones", zone.text, "records", name.text]
+    let (status, body) = try answer(HTTPCallRequest("GET", path: path, token: token))
+    if status == 404 { return nil }
+    return try decoded(try Self.body(body, status: status)) { body throws(Refusal) in
+      try Record.decoded(body: body)
+    }
+  }
+
+  /// Saves mutations. Returns one result per mutation, in order. `isAtomic`: all of them or none.
+  package func save(
+    _ mutations: [Mutation], zone: Name, token: String, isAtomic: Bool = false
+  ) throws(LockstepError) -> [MutationResult] {
+    var random = SeededRandom(seed: DevicePlatform.secrets.word())
+    let request = SaveRequest(
+      id: BatchID(random: &random), zone: zone, atomic: isAtomic, mutations: mutations)
+    let body = try perform(
+      HTTPCallRequest(
+        "POST", path: ["v1", "zones", zone.text, "records"], token: token,
+        body: request.encodedBody()))
+    return try decoded(body) { body throws(Refusal) in
+      try SaveAnswer.decoded(body: body)
+    }.results
+  }
+
+  /// Returns the relay time, in milliseconds since the Unix epoch.
+  package func time() throws(LockstepError) -> Int64 {
+    try decoded(try perform(HTTPCallRequest("GET", path: ["v1", "time"]))) {
+      body throws(Refusal) in try TimeAnswer.decoded(body: body)
+    }.time
+  }
+}
+
 /// Calls about devices.
 extension RelayClient {
   /// Joins the account that issued `code`, or a new account if `code` is nil.
@@ -96,6 +133,49 @@ extension RelayClient {
     if try isMember(former) { throw .alreadyJoined(account: account.text) }
     guard let code else { throw .otherAccount(account: account.text) }
     return try join(again: account, code: code, deviceName: deviceName)
+  }
+
+  /// A device that the relay has made, and that no home has yet.
+  struct NewDevice: Sendable {
+    let credentials: Credentials
+    let keys: JoinedKeys
+  }
+
+  /// Joins as `join(code:deviceName:former:)`, and opens the keys that come with the code.
+  ///
+  /// - Parameters:
+  ///   - former: The home's credentials; nil if it has none.
+  ///   - held: Keys that the home has.
+  ///   - sealsNew: Makes keys for a new account, and for one that its owner has made and nobody has
+  ///     used.
+  /// - Throws: `keysNotOpened`. The relay's new device is revoked then.
+  func newDevice(
+    code: JoinCode?, deviceName: String, former: Credentials?, _ held: SealingKeys?,
+    sealsNew: Bool
+  ) throws(LockstepError) -> NewDevice {
+    let joined = try join(code: code?.relayPart, deviceName: deviceName, former: former)
+    let credentials = joined.credentials
+    do throws(LockstepError) {
+      var keys = JoinedKeys(deviceSecret: DeviceKeys.deviceSecret)
+      if let code { keys.keys = try DeviceKeys.opened(joined, code) }
+      guard keys.keys == nil, held == nil else {
+        return NewDevice(credentials: credentials, keys: keys)
+      }
+      var isNew = code == nil
+      if sealsNew, !isNew, former == nil, credentials.scope == .everything {
+        isNew = try DeviceKeys.isUnused(self, token: credentials.token)
+      }
+      if isNew {
+        keys.keys = sealsNew ? DeviceKeys.make() : nil
+        keys.sealed = .empty
+      } else {
+        keys.sealed = try DeviceKeys.sealedZones(credentials, self)
+      }
+      return NewDevice(credentials: credentials, keys: keys)
+    } catch {
+      discard(credentials)
+      throw error
+    }
   }
 
   /// Revokes a device that no home will use.

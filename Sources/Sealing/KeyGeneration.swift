@@ -138,4 +138,17 @@ package enum KeyPhrase {
     }
     return generation
   }
+
+  /// Returns a sentence for a person, without a full stop.
+  package static func explanation(_ fault: Fault) -> String {
+    switch fault {
+    case .letters(let count):
+      "a recovery phrase of an account has \(wordCount) words of five letters, \(5 * wordCount) "
+        + "letters in all, and this has \(count); nothing was changed"
+    case .word(let place):
+      "word \(place) is misspelt: it cannot be in a recovery phrase; nothing was changed"
+    case .checksum:
+      "the checksum is wrong: a word is misspelt, or two are swapped; nothing was changed"
+    }
+  }
 }

@@ -24,6 +24,19 @@ package enum WrappedKeys {
     case tooLong
     /// This machine has not the memory that scrypt takes.
     case noMemory
+
+    /// Sentence for a person, without a full stop.
+    package var explanation: String {
+      switch self {
+      case .malformed: "the keys that came with that code are in a form this version does not know"
+      case .wrongSecret: "the second half of that code is wrong"
+      case .otherAccount: "the keys that came with that code are those of another account"
+      case .tooLong: "there are too many of them for one code; name fewer zones"
+      case .noMemory:
+        "this machine has not the \(Limits.scryptBytes >> 20) MiB of memory that a code's second "
+          + "half takes; try again when others need less"
+      }
+    }
   }
 
   /// Length of a salt in bytes.

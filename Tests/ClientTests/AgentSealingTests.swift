@@ -65,7 +65,7 @@ struct AgentSealingTests {
     try phone.edit(.note("diary", "a secret"))
     try stage.run()
     let other = TestDevice.identity(phone.id, DeviceScope(zones: [TestApp.zone]))
-    let refused = try phone.order { .join($0, other, keys: .zones([sealKeys([2])])) }
+    let refused = try phone.order { .join($0, other, JoinedKeys(.zones([sealKeys([2])]))) }
     guard case .failure(.refused)? = joined(phone, refused) else {
       Issue.record("joined with other keys")
       return
@@ -74,7 +74,7 @@ struct AgentSealingTests {
     try phone.edit(.note("diary", "more"))
     try stage.run()
     #expect(phone.status.state == .inSync)
-    let again = try phone.order { .join($0, other, keys: .zones([sealKeys([1, 2])])) }
+    let again = try phone.order { .join($0, other, JoinedKeys(.zones([sealKeys([1, 2])]))) }
     #expect(try joined(phone, again)?.get() == other)
     try stage.run()
     #expect(try phone.text("diary") == "more")

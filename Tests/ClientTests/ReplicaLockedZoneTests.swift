@@ -78,6 +78,27 @@ struct ReplicaLockedZoneTests {
     #expect(relay.live.count == 2)
   }
 
+  /// Before the relay tells it anything, or keeps it back.
+  @Test mutating func itIsLockedFromTheMomentThatItJoins() throws {
+    var phone = try ReplicaHarness(device: 2)
+    phone.edit(draft("made before", "p"))
+    let plain = Name(trusted: "Plain")
+    phone.edit(.text("for all", in: plain))
+    try phone.join(JoinedKeys(sealed: .all(but: [plain])))
+    #expect(phone.outbox.isLocked)
+    let batch = try phone.freezeOneBatch()
+    #expect(batch.zone == plain)
+    try phone.answer(batch, relay.take(batch, by: phone.device))
+    #expect(phone.freezeBatch() == nil)
+    phone.reopen()
+    #expect(phone.outbox.isLocked && phone.freezeBatch() == nil)
+    try phone.join(JoinedKeys(.account(accountKeys([1]), .all(but: [plain]))))
+    #expect(!phone.outbox.isLocked)
+    try relay.saveAll(from: &phone)
+    let sent = relay.records.filter { $0.zone == TestApp.zone }
+    #expect(!sent.isEmpty && sent.allSatisfy { ZoneSeal.keyID(of: $0) != nil })
+  }
+
   // MARK: stage
 
   /// The first one has keys.

@@ -1201,7 +1201,7 @@ struct ReplicaSealingTests {
       deviceName: "desk")
     let offer = BatchOffer(id: BatchID(high: 1, low: 1), bounds: BatchBounds(), seed: 1)
     let keys = SealingKeys.zones([sealKeys([1])])
-    let outcome = perform(.join(OrderID(rawValue: 2), identity, keys), offer: offer)
+    let outcome = perform(.join(OrderID(rawValue: 2), identity, JoinedKeys(keys)), offer: offer)
     let batch = try #require(outcome.batch ?? perform(.freezeBatch, offer: offer).batch)
     _ = relay.take(batch, by: DeviceID(rawValue: 1))
     #expect(try opened(relay.records[0]).text == "a secret")

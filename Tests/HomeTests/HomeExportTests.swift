@@ -53,7 +53,8 @@ struct HomeExportTests {
       credentials: Credentials(
         account: AccountID(rawValue: 7), device: DeviceID(rawValue: 1), token: "secret"),
       deviceName: "phone")
-    let report = try await phone.engine.perform({ .join($0, identity, keys: HomeKeys.make()) })
+    let keys = JoinedKeys(DeviceKeys.make())
+    let report = try await phone.engine.perform({ .join($0, identity, keys) })
     guard case .joined(_, .success) = report else { throw LockstepError.notJoined }
     return phone
   }

@@ -18,13 +18,14 @@ struct AttachedFilesTests {
       })
   }
 
-  @Test func aFileIsOnTheOtherDeviceWithItsRecord() async throws {
+  @Test(arguments: [true, false])
+  func aFileIsOnTheOtherDeviceWithItsRecord(sealed: Bool) async throws {
     let source = try TemporaryFolder()
     let image = content(5 << 20)
     let url = URL(filePath: source.path("lake.jpg"))
     try image.write(to: url)
-    try await Devices.withTwo { phone, mac, _ in
-      let reference = try await phone.attach(contentsOf: url)
+    try await Devices.withTwo(sealed: sealed) { phone, mac, _ in
+      let reference = try await phone.attach(contentsOf: url, for: Photo.self)
       #expect(reference.name == "lake.jpg" && reference.bytes == 5 << 20)
       try FileManager.default.removeItem(at: url)
       try await phone.save(Photo(id: "1", title: "lake", image: reference))
@@ -55,13 +56,13 @@ struct AttachedFilesTests {
       let url = URL(filePath: folders[3])
       try content(70_000).write(to: url)
       let phone = try await Devices.open(folders[1], relay)
-      let reference = try await phone.attach(contentsOf: url)
+      let reference = try await phone.attach(contentsOf: url, for: Photo.self)
       try await phone.save(Photo(id: "1", image: reference))
       #expect(try Data(contentsOf: try await phone.file(reference)) == content(70_000))
       await phone.close()
 
       let again = try await Devices.open(folders[1], relay)
-      try await again.createAccount(deviceName: "phone")
+      try await again.createAccount(deviceName: "phone", sealed: false)
       // A second file of the same home, now with an account.
       try content(90_000).write(to: url)
       let second = try await again.attach(contentsOf: url)
@@ -77,11 +78,37 @@ struct AttachedFilesTests {
     }
   }
 
+  /// It is not sealed, and the relay of a sealed account must not get it so.
+  @Test func aFileAttachedBeforeJoiningIsNotSentToASealedAccount() async throws {
+    try await Devices.withFolders(3) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let url = URL(filePath: folders[2])
+      try content(70_000).write(to: url)
+      let phone = try await Devices.open(folders[1], relay)
+      try await phone.save(
+        Photo(id: "1", image: try await phone.attach(contentsOf: url, for: Photo.self)))
+      let failure = await #expect(throws: LockstepError.self) {
+        try await phone.createAccount(deviceName: "phone")
+      }
+      #expect("\(try #require(failure))".contains("attach them again"))
+      #expect(phone.status.state == .needsPairing)
+      try await phone.update(Photo.self, id: "1") { $0.image = nil }
+      try await phone.createAccount(deviceName: "phone")
+      let image = try await phone.attach(contentsOf: url, for: Photo.self)
+      try await phone.update(Photo.self, id: "1") { $0.image = image }
+      _ = try await phone.sync()
+      #expect(try await phone.syncState(Photo.self, id: "1") == .synced)
+      await phone.close()
+      try relay.stop()
+    }
+  }
+
   @Test func anEmptyFileIsAFile() async throws {
     let source = try TemporaryFolder()
     try source.write("", to: "empty")
     try await Devices.withTwo { phone, mac, _ in
-      let reference = try await phone.attach(contentsOf: URL(filePath: source.path("empty")))
+      let reference = try await phone.attach(
+        contentsOf: URL(filePath: source.path("empty")), for: Photo.self)
       #expect(try Data(contentsOf: try await mac.file(reference)).isEmpty)
     }
   }
@@ -91,7 +118,8 @@ struct AttachedFilesTests {
       let source = try TemporaryFolder()
       try source.write("hello", to: "a")
       // Attached, but in no record: it was never sent.
-      let reference = try await phone.attach(contentsOf: URL(filePath: source.path("a")))
+      let reference = try await phone.attach(
+        contentsOf: URL(filePath: source.path("a")), for: Photo.self)
       _ = try await mac.sync()
       let failure = await #expect(throws: LockstepError.self) {
         try await mac.file(reference)
@@ -110,7 +138,7 @@ struct AttachedFilesTests {
       let phone = try await Devices.open(folders[1], relay)
       let url = URL(filePath: folders[1] + "/none.jpg")
       let failure = await #expect(throws: LockstepError.self) {
-        try await phone.attach(contentsOf: url)
+        try await phone.attach(contentsOf: url, for: Photo.self)
       }
       #expect("\(try #require(failure))".contains("none.jpg"))
       await phone.close()
@@ -125,7 +153,7 @@ struct AttachedFilesTests {
       #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
       for path in [folder.path("pipe"), folder.path, "/dev/zero"] {
         await #expect(throws: LockstepError.file(path: path, reason: "it is no regular file")) {
-          try await phone.attach(contentsOf: URL(filePath: path))
+          try await phone.attach(contentsOf: URL(filePath: path), for: Photo.self)
         }
       }
     }
@@ -135,9 +163,11 @@ struct AttachedFilesTests {
     try await Devices.withTwo { phone, mac, _ in
       let source = try TemporaryFolder()
       try source.write("hello", to: "a")
-      let good = try await phone.attach(contentsOf: URL(filePath: source.path("a")))
+      let good = try await phone.attach(
+        contentsOf: URL(filePath: source.path("a")), for: Photo.self)
       for name in ["../../x", "..", "", "a\u{0}b", String(repeating: "x", count: 4_000)] {
-        let reference = FileReference(name: name, bytes: good.bytes, chunks: good.chunks)
+        let reference = FileReference(
+          name: name, bytes: good.bytes, chunks: good.chunks, seal: good.seal)
         let copy = try await phone.file(reference)
         #expect(copy.path.hasPrefix(phone.engine.folder.files + "/"))
         #expect(!copy.path.contains("/../"))

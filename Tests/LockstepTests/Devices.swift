@@ -22,13 +22,14 @@ enum Devices {
 
   /// Runs the body with a relay and two devices of one account.
   static func withTwo(
+    sealed: Bool = true,
     _ body: (_ phone: Lockstep, _ mac: Lockstep, ServingRelay) async throws -> Void
   ) async throws {
     try await withFolders(3) { folders in
       let relay = try ServingRelay(store: folders[0])
       let phone = try await open(folders[1], relay)
       let mac = try await open(folders[2], relay)
-      try await phone.createAccount(deviceName: "phone")
+      try await phone.createAccount(deviceName: "phone", sealed: sealed)
       try await mac.join(code: try await phone.pairingCode(), deviceName: "mac")
       try await body(phone, mac, relay)
       await phone.close()

@@ -30,7 +30,8 @@ struct LeaveTests {
       let photos = try TemporaryFolder()
       try photos.write("lake", to: "a.jpg")
       try photos.write("hello", to: "b")
-      let reference = try await phone.attach(contentsOf: URL(filePath: photos.path("b")))
+      let reference = try await phone.attach(
+        contentsOf: URL(filePath: photos.path("b")), for: Photo.self)
       let copy = try await phone.file(reference)
       let files = phone.engine.folder.files
       try FileManager.default.createDirectory(

@@ -389,7 +389,7 @@ struct LibraryTests {
         return
       }
       let other = await #expect(throws: LockstepError.self) {
-        _ = try await phone.attach(contentsOf: web)
+        _ = try await phone.attach(contentsOf: web, for: Photo.self)
       }
       guard case .file(path: "https://relay.example/a.jpg", _) = other else {
         Issue.record("it failed with \(String(describing: other))")

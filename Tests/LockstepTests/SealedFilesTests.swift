@@ -207,7 +207,7 @@ struct SealedFilesTests {
       credentials: Credentials(
         account: AccountID(rawValue: 7), device: DeviceID(rawValue: 1), token: "secret"),
       deviceName: name)
-    let report = try await device.engine.perform({ .join($0, identity, keys: keys) })
+    let report = try await device.engine.perform({ .join($0, identity, JoinedKeys(keys)) })
     guard case .joined(_, .success) = report else { throw LockstepError.notJoined }
     return device
   }

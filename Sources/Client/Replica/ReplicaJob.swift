@@ -59,7 +59,7 @@ enum ReplicaTask: Sendable {
   case edit(OrderID, EditRequest)
   case transact(OrderID, EditScript)
   /// Joins, with the keys of sealed zones; or does neither.
-  case join(OrderID, HomeIdentity, SealingKeys? = nil)
+  case join(OrderID, HomeIdentity, JoinedKeys = JoinedKeys())
   case decide(OrderID, RecordKey, keepLocal: Bool)
   case perform(OrderID, app: String, JSONValue)
   case show(OrderID, app: String, JSONValue)
@@ -248,6 +248,8 @@ struct OutboxSummary: Hashable, Sendable {
   /// names at the relay.
   var unreadableCount = 0
   var unreadable: [AgentStatus.Unreadable] = []
+  /// True if zones are sealed with keys that the device does not have.
+  var isLocked = false
   /// Questions that a user must answer before an app is used.
   var questions: [RestoreQuestion] = []
   /// Waiting entries whose chunks of files are not at the relay yet, or that are set aside.

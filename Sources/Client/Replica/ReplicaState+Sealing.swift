@@ -5,17 +5,6 @@ import LockstepStorage
 
 /// Keys of a home, for a program that works on its store without an agent.
 extension Replica {
-  /// Locks the home of a device that joins a sealed account without its keys. `ring`: fields of the
-  /// record of the keys; nil: the account is not sealed, and nothing is locked.
-  package static func setLock(of store: Store, by ring: JSONValue?) throws(StorageError) {
-    let text = ring.map { ring -> String in
-      var lock = ZoneLock()
-      lock.lock(KeyRing.sealedZones(in: ring))
-      return lock.storedText
-    }
-    try store.write([.setValue(key: ReplicaState.sealLockedKey, text)])
-  }
-
   /// True if the home has no keys of zones whose records are sealed.
   package static func isLocked(_ store: Store) throws(StorageError) -> Bool {
     guard let text = try store.value(ReplicaState.sealLockedKey) else { return false }
@@ -37,13 +26,11 @@ extension Replica {
   /// Makes the home a device of an account. Both identity and keys are durable then; there is no
   /// state in between, in which the device would send what it must seal.
   ///
-  /// - Parameters:
-  ///   - keys: Keys that the home has from now on; nil: those that it has.
-  ///   - wall: Wall clock, milliseconds since the Unix epoch.
+  /// - Parameter wall: Wall clock, milliseconds since the Unix epoch.
   /// - Returns: The reason why the home cannot have the keys, with nothing changed; nil if it has
   ///   joined.
   package mutating func join(
-    _ identity: HomeIdentity, _ keys: SealingKeys?, wall: Int64
+    _ identity: HomeIdentity, _ keys: JoinedKeys, wall: Int64
   ) throws(StorageError) -> EditFailure? {
     let result = try perform(.join(OrderID(rawValue: 0), identity, keys), wall: wall)
     if case .joined(_, .failure(let failure)) = result { return failure }
@@ -92,8 +79,9 @@ extension ReplicaState {
       if let failure = failure(ofOpening: keys) { return (.failure(failure), nil) }
     }
     let zones = try zonesOfHome().filter { held?.keys(of: $0) == nil }
-    if plain != .refused, let failure = failure(ofSending: zones, adopted) {
-      return (.failure(failure), nil)
+    if plain != .refused {
+      let failure = failure(ofSending: zones, adopted) ?? failure(ofFilesIn: zones, adopted)
+      if let failure { return (.failure(failure), nil) }
     }
     for zone in zones {
       guard let keys = adopted.keys(of: zone) else { continue }
@@ -151,13 +139,28 @@ extension ReplicaState {
     guard !haveLeft, areSealed else {
       return .refused(EditRefusal("zone \(zone) has records that are not sealed"))
     }
-    let nameFiles = entries.contains { entry in
-      entry.fields.map { namesUnsealedFiles($0, type: entry.type, at: entry.key) } ?? false
-    }
-    guard !nameFiles else {
-      return .refused(EditRefusal("zone \(zone) has files that are not sealed"))
+    return failure(ofFilesIn: keys.zone)
+  }
+
+  /// Returns a failure if a change of one of these zones, which the keys seal, names files that are
+  /// not sealed: the relay could read them.
+  private func failure(ofFilesIn zones: [Name], _ keys: SealingKeys) -> EditFailure? {
+    for zone in zones where keys.keys(of: zone) != nil {
+      if let failure = failure(ofFilesIn: zone) { return failure }
     }
     return nil
+  }
+
+  private func failure(ofFilesIn zone: Name) -> EditFailure? {
+    let nameFiles = transaction.outbox.entries.contains { entry in
+      guard entry.key.zone == zone, let fields = entry.fields else { return false }
+      return namesUnsealedFiles(fields, type: entry.type, at: entry.key)
+    }
+    guard nameFiles else { return nil }
+    return .refused(
+      EditRefusal(
+        "zone \(zone.text) has files that are not sealed: they were attached before this device "
+          + "had keys; remove them from their records, and attach them again afterwards"))
   }
 
   /// Returns a failure if a change of one of these zones, which the keys seal, is on its way to the
@@ -460,6 +463,13 @@ extension ReplicaState {
 
   private mutating func storeLock() {
     transaction.setValue(Self.sealLockedKey, sealing.lock.isEmpty ? nil : sealing.lock.storedText)
+  }
+
+  /// Locks these zones, and no others.
+  mutating func lock(_ sealed: ZoneSet) {
+    sealing.lock = ZoneLock()
+    sealing.lock.lock(sealed)
+    storeLock()
   }
 
   /// Locks all zones if a page shows that the account is sealed, and this device has no keys.

@@ -126,7 +126,7 @@ struct ReplicaState {
     case .transact(let order, let script):
       return .transacted(order, try transact(script, job.clock))
     case .join(let order, let identity, let keys):
-      return .joined(order, try join(identity, keys))
+      return .joined(order, try join(identity, keys, job.clock))
     case .decide(let order, let key, let keepLocal):
       return .edited(order, try decide(key, keepLocal: keepLocal, job.clock))
     case .perform(let order, let app, let appOrder):
@@ -193,15 +193,20 @@ struct ReplicaState {
     [try transaction.record(key)].compactMap { $0 }.filter { !$0.isDeleted }
   }
 
-  private mutating func join(_ identity: HomeIdentity, _ keys: SealingKeys?) throws(StorageError)
-    -> Result<LoadedHome, EditFailure>
-  {
+  private mutating func join(
+    _ identity: HomeIdentity, _ joined: JoinedKeys, _ clock: ClockReading
+  ) throws(StorageError) -> Result<LoadedHome, EditFailure> {
     try join(identity)
-    if let keys, case (.failure(let failure), _) = try adoptSeals(keys, plain: .replaced) {
-      try discard()
-      try load()
-      return .failure(failure)
+    if let keys = joined.keys {
+      if case (.failure(let failure), _) = try adoptSeals(keys, plain: .replaced) {
+        try discard()
+        try load()
+        return .failure(failure)
+      }
+    } else if sealing.isEmpty, let sealed = joined.sealed {
+      lock(sealed)
     }
+    if let secret = joined.deviceSecret { _ = try makeDeviceKey(secret, clock) }
     return .success(try loadedHome())
   }
 
@@ -347,6 +352,7 @@ struct ReplicaState {
     outbox.outOfScope = outbox.waiting.map(\.zone).filter { !scope.includesWrites(to: $0) }
     outbox.unreadableCount = sealing.unreadableCount
     outbox.unreadable = sealing.firstUnreadable(Limits.statusRecords)
+    outbox.isLocked = !sealing.lock.isEmpty
     outbox.questions = lastQuestions
     return ReplicaOutcome(
       result: result, changed: changed, batch: batch, outbox: outbox,

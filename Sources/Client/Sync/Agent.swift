@@ -413,6 +413,7 @@ extension Agent {
     status.askingCount = engine.outbox.askingCount
     status.unreadable = engine.outbox.unreadable
     status.unreadableCount = engine.outbox.unreadableCount
+    status.isLocked = engine.outbox.isLocked
     status.blockedZones = engine.blockedZones
     status.zonesOutOfScope = engine.zonesOutOfScope
     status.setAsideCount = engine.outbox.setAsideCount

@@ -19,8 +19,8 @@ package enum AgentOrder: Sendable {
   /// Reported as `transacted`, and then `changed`, once they are durable.
   case transact(OrderID, EditScript)
   /// Makes the home a device of an account, and connects. Edits that were made before are sent.
-  /// `keys`: keys of sealed zones, as in `seal`. Reported as `joined`: both are done, or neither.
-  case join(OrderID, HomeIdentity, keys: SealingKeys? = nil)
+  /// Reported as `joined`: all of it is done, or nothing.
+  case join(OrderID, HomeIdentity, JoinedKeys = JoinedKeys())
   /// A user's order to an app, in the app's own format (`App.outcome`): all its changes are made in
   /// one transaction, or none. Reported as `answered`, and then `changed`.
   case perform(OrderID, app: String, JSONValue)
@@ -79,6 +79,25 @@ package enum AgentOrder: Sendable {
   case wake
   /// Closes the connections, finishes the running jobs of the store, and reports `stopped`.
   case stop
+}
+
+/// Keys of a device that joins an account.
+package struct JoinedKeys: Hashable, Sendable {
+  /// Keys of sealed zones, as in `AgentOrder.seal`; nil: those that the home has.
+  package var keys: SealingKeys?
+  /// Zones of the account that are sealed, for a home without any keys: it is locked for them, and
+  /// for no others, until it has keys. nil: not known.
+  package var sealed: ZoneSet?
+  /// Random bytes for the device's own key (`Replica.makeDeviceKey`), if it has none.
+  package var deviceSecret: [UInt8]?
+
+  package init(
+    _ keys: SealingKeys? = nil, sealed: ZoneSet? = nil, deviceSecret: [UInt8]? = nil
+  ) {
+    self.keys = keys
+    self.sealed = sealed
+    self.deviceSecret = deviceSecret
+  }
 }
 
 /// Report of an agent to its user or program.

@@ -21,6 +21,9 @@ package struct AgentStatus: Hashable, Sendable {
   /// the first of them, by their names at the relay. Local changes to them wait.
   package var unreadableCount: Int
   package var unreadable: [Unreadable]
+  /// True if zones are sealed with keys that this device does not have: it neither shows nor
+  /// changes anything of them.
+  package var isLocked: Bool
   /// Zones that the account's plan does not include: their changes wait.
   package var blockedZones: [Name]
   /// Zones with local changes that the device's scope does not let it make: they wait until the
@@ -105,6 +108,7 @@ package struct AgentStatus: Hashable, Sendable {
     asking = []
     unreadableCount = 0
     unreadable = []
+    isLocked = false
     blockedZones = []
     zonesOutOfScope = []
     switchedOff = []

@@ -108,13 +108,15 @@ enum AgentJoinCommand {
         (keys, secret) = try PairingKeys.open(joined, typed?.code, VaultRecords(member))
         let mayMakeKeys = keys == nil && secret == nil && owner == nil && !arguments[isPlain]
         if mayMakeKeys, credentials.scope == .everything {
-          makesKeys = try HomeKeys.isUnused(member)
+          makesKeys = try CommandFailure.wrap { () throws(LockstepError) in
+            try DeviceKeys.isUnused(member.call.client, token: member.token)
+          }
         }
       }
-      if makesKeys { keys = HomeKeys.make() }
+      if makesKeys { keys = DeviceKeys.make() }
       try CommandFailure.wrap { () throws(HomeFault) in try trust.store(in: folder) }
       isLocked = try HomeKeys.join(identity, keys, folder, store, member)
-      if makesKeys, let keys { try KeyRingRecord(member).store(keys) }
+      if makesKeys, let keys { try HomeKeys.storeRing(keys, member) }
     } catch {
       // No home has its token.
       call.discard(credentials)

@@ -62,7 +62,7 @@ enum AgentKeyCommand {
     let generation = try generation(in: folder)
     guard let keys = try HomeKeys.keys(in: folder) else { throw noKeys(folder) }
     _ = try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      try KeyRingRecord(HomeAccess(of: session)).store(keys)
+      try HomeKeys.storeRing(keys, HomeAccess(of: session))
     }
     let phrase = KeyPhrase.text(of: generation)
     if arguments[AgentCommand.json] {
@@ -116,7 +116,10 @@ enum AgentKeyCommand {
           "this device was paired for some zones, and the phrase opens all: restore it on a device "
             + "with the whole account")
       }
-      let keys = try KeyRingRecord(HomeAccess(of: session)).keys(openedBy: generation)
+      let record = try HomeAccess(of: session).keyRing
+      let keys = try CommandFailure.wrap { () throws(LockstepError) in
+        try record.keys(openedBy: generation)
+      }
       _ = try session.send(HomeKeys.request(keys))
       _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       if arguments[AgentCommand.json] {
@@ -159,13 +162,7 @@ enum AgentKeyCommand {
     switch fault {
     case .letters(5 * VaultPhrase.wordCount):
       "that is a phrase of a vault; lockstep agent vault restore takes it; nothing was changed"
-    case .letters(let count):
-      "a recovery phrase of an account has \(KeyPhrase.wordCount) words of five letters, "
-        + "\(5 * KeyPhrase.wordCount) letters in all, and this has \(count); nothing was changed"
-    case .word(let place):
-      "word \(place) is misspelt: it cannot be in a recovery phrase; nothing was changed"
-    case .checksum:
-      "the checksum is wrong: a word is misspelt, or two are swapped; nothing was changed"
+    case .letters, .word, .checksum: KeyPhrase.explanation(fault)
     }
   }
 

@@ -63,7 +63,7 @@ enum AgentSealCommand {
       guard let zone = Name(text) else {
         throw CommandFailure("\(RowText.line(text)) is not a zone's name", exitCode: .usage)
       }
-      guard !HomeKeys.plainZones.contains(zone) else {
+      guard !DeviceKeys.plainZones.contains(zone) else {
         throw CommandFailure(
           "zone \(zone.text) is where devices give each other keys: its records are sealed")
       }
@@ -79,7 +79,7 @@ enum AgentSealCommand {
     let known = AppCatalog.all.map(\.zone)
     for zone in zones where !known.contains(zone) {
       guard try sealing.hasRecords(zone) else {
-        let names = known.filter { !HomeKeys.plainZones.contains($0) }.map(\.text).sorted()
+        let names = known.filter { !DeviceKeys.plainZones.contains($0) }.map(\.text).sorted()
         throw CommandFailure(
           "the account has no records in a zone \(RowText.line(zone.text)); the apps' zones are "
             + names.joined(separator: ", "))

@@ -1,6 +1,5 @@
 import Glibc
 import Lockstep
-import LockstepApps
 import LockstepCommandLine
 import LockstepHome
 import LockstepSealing
@@ -29,8 +28,8 @@ enum PairingKeys {
       do throws(WrappedKeys.Fault) {
         return (try keys(joined, code.with(secret: typed), typed, records), typed)
       } catch {
-        guard error == .wrongSecret else { throw failure(HomeKeys.reason(error)) }
-        problem = HomeKeys.reason(error)
+        guard error == .wrongSecret else { throw failure(error.explanation) }
+        problem = error.explanation
         secret = nil
       }
     }
@@ -42,7 +41,8 @@ enum PairingKeys {
     _ joined: JoinAnswer, _ code: JoinCode, _ secret: JoinSecret, _ records: VaultRecords
   ) throws(WrappedKeys.Fault) -> SealingKeys? {
     if let wrapped = joined.wrapped {
-      return try HomeKeys.unwrapped(wrapped, of: joined.credentials.account, secret)
+      return try WrappedKeys.keys(
+        in: wrapped, account: joined.credentials.account, secret: secret.letters)
     }
     guard VaultKeys.opens(code, records) else { throw .wrongSecret }
     return nil

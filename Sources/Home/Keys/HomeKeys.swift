@@ -2,7 +2,6 @@ import Lockstep
 import LockstepApps
 import LockstepClient
 import LockstepCommandLine
-import LockstepCrypto
 import LockstepEventLoop
 import LockstepModel
 import LockstepSealing
@@ -13,9 +12,6 @@ import LockstepWire
 /// Keys with which a home seals its account's zones: how they are made, given to another device and
 /// taken from one. They never leave a device unencrypted, unless a person writes them down.
 package enum HomeKeys {
-  /// Zones that an account's keys do not seal: the record of the keys is sealed by itself.
-  package static let plainZones: Set<Name> = [KeyRing.zone]
-
   /// Returns the keys of the home; nil if it seals nothing. Another process may hold the home.
   package static func keys(in folder: HomeFolder) throws(CommandFailure) -> SealingKeys? {
     try CommandFailure.wrap { () throws(StorageError) in
@@ -27,60 +23,23 @@ package enum HomeKeys {
 
   /// Returns the request that gives a home these keys, and a key of its own if it has none.
   package static func request(_ keys: SealingKeys, taking zone: Name? = nil) -> HomeRequest {
-    .seal(
-      keys, taking: zone, deviceSecret: Entropy.secrets.bytes(X25519PrivateKey.byteCount))
+    .seal(keys, taking: zone, deviceSecret: DeviceKeys.deviceSecret)
   }
 
-  /// Makes new keys for an account.
-  package static func make(_ sealed: ZoneSet = .all(but: plainZones)) -> SealingKeys {
-    guard let generation = KeyGeneration(secret: Entropy.secrets.bytes(KeyGeneration.count)),
-      let keys = AccountKeys(
-        nameSecret: Entropy.secrets.bytes(ZoneKeys.count), generations: [generation])
-    else { preconditionFailure("as many bytes were drawn as keys have") }
-    return .account(keys, sealed)
-  }
-
-  /// True if an account that its relay's owner has made has no other device, and no records yet.
-  package static func isUnused(_ member: HomeAccess) throws(CommandFailure) -> Bool {
-    guard try member.call.devices(token: member.token).devices.count == 1 else { return false }
-    let request = HTTPCallRequest("GET", path: ["v1", "changes"], token: member.token)
-    let page = try member.call.decoded(try member.call.perform(request)) {
-      body throws(Refusal) in try ChangePage.decoded(body: body)
-    }
-    return page.changes.isEmpty && !page.more
+  /// See `KeyRingRecord.store`.
+  @discardableResult
+  package static func storeRing(
+    _ keys: SealingKeys, _ member: HomeAccess
+  ) throws(CommandFailure) -> SealingKeys {
+    try CommandFailure.wrap { () throws(LockstepError) in try member.keyRing.store(keys) }
   }
 
   /// Returns the keys wrapped under the second half of a code; nil if there are none.
   package static func wrapped(
     _ keys: SealingKeys?, of account: AccountID, _ secret: JoinSecret
   ) throws(CommandFailure) -> String? {
-    guard let keys else { return nil }
-    do throws(WrappedKeys.Fault) {
-      return try WrappedKeys.text(
-        of: keys, account: account, secret: secret.letters,
-        salt: Entropy.secrets.bytes(WrappedKeys.saltBytes))
-    } catch {
-      throw CommandFailure("the account's keys cannot be given along: " + reason(error))
-    }
-  }
-
-  /// Returns the keys that came with a pairing code.
-  package static func unwrapped(
-    _ text: String, of account: AccountID, _ secret: JoinSecret
-  ) throws(WrappedKeys.Fault) -> SealingKeys {
-    try WrappedKeys.keys(in: text, account: account, secret: secret.letters)
-  }
-
-  /// Returns a sentence about a fault, without a full stop.
-  package static func reason(_ fault: WrappedKeys.Fault) -> String {
-    switch fault {
-    case .malformed: "the keys that came with that code are in a form this version does not know"
-    case .wrongSecret: "the second half of that code is wrong"
-    case .otherAccount: "the keys that came with that code are those of another account"
-    case .tooLong: "there are too many of them for one code; name fewer zones"
-    case .noMemory:
-      "this machine has not the \(Limits.scryptBytes >> 20) MiB of memory that a code's second "
-        + "half takes; try again when others need less"
+    try CommandFailure.wrap { () throws(LockstepError) in
+      try DeviceKeys.wrapped(keys, of: account, secret)
     }
   }
 
@@ -112,25 +71,20 @@ package enum HomeKeys {
     _ store: SQLiteReplicaStore, _ member: HomeAccess
   ) throws(CommandFailure) -> Bool {
     let held = try CommandFailure.wrap { () throws(StorageError) in try Replica.keys(in: store) }
-    var ring: Record?
-    if keys == nil, held == nil, identity.credentials.scope.zones == nil {
-      ring = try member.call.record(KeyRing.record, zone: KeyRing.zone, token: member.token)
-    }
-    // Before the identity, without which nothing is sent.
+    var joined = JoinedKeys(keys, deviceSecret: DeviceKeys.deviceSecret)
     if keys == nil, held == nil {
-      try CommandFailure.wrap { () throws(StorageError) in
-        try Replica.setLock(of: store, by: ring?.value)
+      joined.sealed = try CommandFailure.wrap { () throws(LockstepError) in
+        try DeviceKeys.sealedZones(identity.credentials, member.call.client)
       }
     }
     let apps = AppCatalog.all(vaultSeal: VaultKeys.source(in: folder))
     var replica = Replica(store: store, apps: apps + (try HomeRules(of: folder)).apps)
     let failure = try CommandFailure.wrap { () throws(StorageError) in
-      try replica.join(identity, keys, wall: SystemClock.moment().wall)
+      try replica.join(identity, joined, wall: SystemClock.moment().wall)
     }
     if let failure { throw CommandFailure(failure.explanation) }
-    try makeDeviceKey(&replica)
     announce(identity.credentials.device, store, member)
-    return ring != nil
+    return joined.sealed.map { $0 != .empty } ?? false
   }
 
   /// Saves the record of the device's own key at once, so that others can give it new keys before
@@ -155,9 +109,13 @@ package enum HomeKeys {
   package static func makeDeviceKey(
     _ replica: inout Replica<SQLiteReplicaStore>
   ) throws(CommandFailure) {
-    let secret = Entropy.secrets.bytes(X25519PrivateKey.byteCount)
     try CommandFailure.wrap { () throws(StorageError) in
-      try replica.makeDeviceKey(secret, wall: SystemClock.moment().wall)
+      try replica.makeDeviceKey(DeviceKeys.deviceSecret, wall: SystemClock.moment().wall)
     }
   }
+}
+
+extension HomeAccess {
+  /// The relay's record of the account's keys.
+  package var keyRing: KeyRingRecord { KeyRingRecord(call.client, token: token) }
 }

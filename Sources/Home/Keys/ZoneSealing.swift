@@ -48,14 +48,14 @@ package struct ZoneSealing {
       guard keys.current != nil else {
         throw CommandFailure("this device has the keys of some zones, and not those of the account")
       }
-      return try KeyRingRecord(member).store(keys)
+      return try HomeKeys.storeRing(keys, member)
     }
     let ring = try member.call.record(KeyRing.record, zone: KeyRing.zone, token: member.token)
     guard ring == nil else { throw Self.isWithoutKeys }
-    let keys = HomeKeys.make(.empty)
+    let keys = DeviceKeys.make(.empty)
     // Before the relay's record, which nobody could open if this were lost.
     _ = try session.send(HomeKeys.request(keys))
-    return try KeyRingRecord(member).store(keys)
+    return try HomeKeys.storeRing(keys, member)
   }
 
   private static var isWithoutKeys: CommandFailure {
@@ -95,7 +95,7 @@ package struct ZoneSealing {
   /// Seals the zones. Returns what became of each.
   package func seal(_ zones: [Name], _ keys: SealingKeys) throws(CommandFailure) -> [Outcome] {
     for zone in zones { try refuseFiles(of: zone) }
-    let all = try KeyRingRecord(member).store(keys.sealing(.only(Set(zones))))
+    let all = try HomeKeys.storeRing(keys.sealing(.only(Set(zones))), member)
     var outcomes: [Outcome] = []
     for zone in zones { outcomes.append(try seal(zone, all)) }
     progress.clear()

@@ -116,38 +116,3 @@ package struct VaultRecords {
     return id
   }
 }
-
-extension RelayCall {
-  /// Returns nil if there is no such record, or it is deleted.
-  package func record(_ name: Name, zone: Name, token: String) throws(CommandFailure) -> Record? {
-    let path = ["v1", "zones", zone.text, "records", name.text]
-    let (status, body) = try answer(HTTPCallRequest("GET", path: path, token: token))
-    if status == 404 { return nil }
-    return try decoded(try Self.body(body, status: status)) { body throws(Refusal) in
-      try Record.decoded(body: body)
-    }
-  }
-
-  /// Saves mutations. Returns one result per mutation, in order. `isAtomic`: all of them or none.
-  package func save(
-    _ mutations: [Mutation], zone: Name, token: String, isAtomic: Bool = false
-  ) throws(CommandFailure) -> [MutationResult] {
-    var random = Entropy.seededRandom()
-    let request = SaveRequest(
-      id: BatchID(random: &random), zone: zone, atomic: isAtomic, mutations: mutations)
-    let body = try perform(
-      HTTPCallRequest(
-        "POST", path: ["v1", "zones", zone.text, "records"], token: token,
-        body: request.encodedBody()))
-    return try decoded(body) { body throws(Refusal) in
-      try SaveAnswer.decoded(body: body)
-    }.results
-  }
-
-  /// Returns the relay time, in milliseconds since the Unix epoch.
-  package func time() throws(CommandFailure) -> Int64 {
-    try decoded(try perform(HTTPCallRequest("GET", path: ["v1", "time"]))) {
-      body throws(Refusal) in try TimeAnswer.decoded(body: body)
-    }.time
-  }
-}

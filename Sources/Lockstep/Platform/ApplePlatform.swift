@@ -18,6 +18,13 @@
       static let name = "ios"
     #endif
 
+    static var secrets: SecretSource {
+      SecretSource { count in
+        var random = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in random.next() }
+      }
+    }
+
     static func moment() -> Moment { DeviceClock.moment() }
 
     /// Returns the driver of a home, whose lock the caller holds.

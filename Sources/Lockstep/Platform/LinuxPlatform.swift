@@ -11,6 +11,8 @@
   package enum DevicePlatform {
     static let name = "linux"
 
+    static var secrets: SecretSource { Entropy.secrets }
+
     static func moment() -> Moment { SystemClock.moment() }
 
     /// Returns the driver of a home, whose lock the caller holds.

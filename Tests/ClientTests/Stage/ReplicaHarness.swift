@@ -141,6 +141,12 @@ struct ReplicaHarness {
     perform(.join(OrderID(rawValue: 1), identity))
   }
 
+  /// Joins the account again, as the same device.
+  mutating func join(_ keys: JoinedKeys) throws {
+    guard let identity = try store.identity() else { throw TestFault("no identity") }
+    perform(.join(OrderID(rawValue: 1), identity, keys))
+  }
+
   /// Gives the home a former state of its disk. The program has gone on meanwhile: it draws other
   /// random numbers than it did then.
   mutating func setBack(to former: MemoryReplicaStore, incarnation: String? = nil) {

@@ -38,7 +38,8 @@ do {
 func run(_ command: String, _ words: [String], _ lockstep: Lockstep) async throws {
   switch (command, words.count) {
   case ("new", 1):
-    try await lockstep.createAccount(deviceName: words[0])
+    // Programs without the account's keys are devices of it, too.
+    try await lockstep.createAccount(deviceName: words[0], sealed: false)
     print(try await lockstep.pairingCode())
   case ("join", 2): try await lockstep.join(code: words[0], deviceName: words[1])
   case ("code", 0): print(try await lockstep.pairingCode())

@@ -1,6 +1,4 @@
-import Lockstep
 import LockstepClient
-import LockstepCommandLine
 import LockstepJSON
 import LockstepModel
 import LockstepSealing
@@ -9,12 +7,12 @@ import LockstepWire
 /// The relay's record of an account's keys (`KeyRing`). Requests bypass the outbox, because the
 /// caller needs the result at once.
 package struct KeyRingRecord {
-  private let call: RelayCall
+  private let call: RelayClient
   private let token: String
 
-  package init(_ member: HomeAccess) {
-    call = member.call
-    token = member.token
+  package init(_ call: RelayClient, token: String) {
+    self.call = call
+    self.token = token
   }
 
   /// The home may be saving the record at the same time.
@@ -23,12 +21,14 @@ package struct KeyRingRecord {
   /// Makes the record contain these keys. Without it, a phrase does not open the account. Returns
   /// them with all zones that the record seals then.
   @discardableResult
-  package func store(_ keys: SealingKeys) throws(CommandFailure) -> SealingKeys {
+  package func store(_ keys: SealingKeys) throws(LockstepError) -> SealingKeys {
     for _ in 0..<Self.attemptsMax {
       let held = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
       let all = try joined(keys, held)
       guard let fields = KeyRing.fields(of: all) else {
-        throw CommandFailure("this device has the keys of some zones, and not those of the account")
+        throw .keysMissing(
+          reason: "this device has the keys of some zones, and not those of the account; use one "
+            + "that has the whole account")
       }
       if held?.value == fields { return all }
       let mutation = Mutation(
@@ -36,15 +36,15 @@ package struct KeyRingRecord {
         modifiedAt: try call.time(), baseTag: held?.tag ?? 0)
       switch try call.save([mutation], zone: KeyRing.zone, token: token).first {
       case .saved: return all
-      case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+      case .refused(_, let refusal): throw .refused(reason: refusal.detail)
       case .conflict, nil: continue
       }
     }
-    throw CommandFailure("another device has just changed the record of the keys; try again")
+    throw .refused(reason: "another device has just changed the record of the keys; try again")
   }
 
   /// Returns the keys with all zones that the record seals.
-  private func joined(_ keys: SealingKeys, _ held: Record?) throws(CommandFailure) -> SealingKeys {
+  private func joined(_ keys: SealingKeys, _ held: Record?) throws(LockstepError) -> SealingKeys {
     guard let held, let generation = keys.current else { return keys }
     do throws(KeyRing.Fault) {
       let known = try KeyRing.keys(in: held.value, openedBy: generation)
@@ -56,33 +56,32 @@ package struct KeyRingRecord {
     }
   }
 
-  private static var isOfOthers: CommandFailure {
-    CommandFailure(
-      "the account has keys that this device does not have: another device has made them; run "
-        + "lockstep agent sync, or get them with a code of lockstep agent pair from that device")
+  private static var isOfOthers: LockstepError {
+    .keysMissing(
+      reason: "the account has keys that this device does not have: another device has made them; "
+        + "sync, or pair this device again with a code of that one")
   }
 
   /// Returns the account's keys, of which a phrase gave the generation that seals.
-  package func keys(openedBy generation: KeyGeneration) throws(CommandFailure) -> SealingKeys {
+  package func keys(openedBy generation: KeyGeneration) throws(LockstepError) -> SealingKeys {
     let record = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
     guard let record else {
-      throw CommandFailure(
-        "the relay has no record of this account's keys: the account is not sealed, or its phrase "
-          + "was never printed; get the keys with a code of lockstep agent pair from a device that "
-          + "has them")
+      throw .keysMissing(
+        reason: "the relay has no record of this account's keys: the account is not sealed, or its "
+          + "phrase was never printed; pair this device again with a code of one that has the keys")
     }
     do throws(KeyRing.Fault) {
       return try KeyRing.keys(in: record.value, openedBy: generation)
     } catch {
       switch error {
       case .otherKey(let id):
-        throw CommandFailure(
-          "that phrase is of key \(generation.id), and the account's is \(id): it is the phrase of "
-            + "another account, or of a key that was replaced since; nothing was changed")
+        throw .invalidPhrase(
+          reason: "that phrase is of key \(generation.id), and the account's is \(id): it is the "
+            + "phrase of another account, or of a key that was replaced since; nothing was changed")
       case .malformed:
-        throw CommandFailure(
-          "the record of the account's keys cannot be read: somebody has changed it at the relay; "
-            + "get the keys with a code of lockstep agent pair, from a device that has them")
+        throw .keysMissing(
+          reason: "the record of the account's keys cannot be read: somebody has changed it at the "
+            + "relay; pair this device again with a code of one that has the keys")
       }
     }
   }
