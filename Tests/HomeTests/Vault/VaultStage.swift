@@ -53,7 +53,7 @@ final class VaultStage {
       let store = try SQLiteReplicaStore(home: home(number).path)
       var replica = Replica(store: store, apps: AppCatalog.all)
       let keys = sealing == .zone ? try Self.accountKeys : nil
-      #expect(try replica.join(identity, keys, wall: SystemClock.moment().wall) == nil)
+      #expect(try replica.join(identity, JoinedKeys(keys), wall: SystemClock.moment().wall) == nil)
       if sealing == .ownKey { try VaultKeyFile(home(number)).store(Self.ownKey) }
       holders.append(nil)
       try open(number)
