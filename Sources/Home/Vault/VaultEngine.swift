@@ -76,6 +76,7 @@ final class VaultEngine {
     reportState()
     while !isStopping {
       if tracks.isEmpty { giveFormerKey() }
+      if isStopping { break }
       if let name = nextDue {
         performStep(name)
       } else {

@@ -151,6 +151,20 @@ struct VaultEngineRequestTests {
     #expect(engine.tracks["vault.db"]?.due == nil, "nothing is tried again by itself")
   }
 
+  /// The home has the vault's key and no file, and is closed while it reads the records.
+  @Test func aHomeThatIsClosedAtOnceEnds() throws {
+    let folder = try TemporaryFolder()
+    let home = HomeFolder(path: folder.path)
+    try VaultKeyFile(home).store(try VaultStage.ownKey)
+    let mailbox = try Mailbox<VaultMessage>(isBlocking: true)
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let engine = VaultEngine(home, mailbox, log: log) { order in
+      if case .agent(.readRecords) = order { mailbox.post(.stop) }
+    }
+    engine.run()
+    #expect(engine.tracks.isEmpty)
+  }
+
   @Test func aDeviceWithoutTheVaultWatchesNoFile() throws {
     let folder = try TemporaryFolder()
     let home = HomeFolder(path: folder.path)
