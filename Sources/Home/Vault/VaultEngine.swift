@@ -73,7 +73,9 @@ final class VaultEngine {
   /// Runs until it is stopped.
   func run() {
     if scope.includes(VaultApp.zone) { begin() }
+    // A command that has just opened the home asks which files it keeps.
     reportState()
+    readKeys()
     while !isStopping {
       if tracks.isEmpty { giveFormerKey() }
       if isStopping { break }
@@ -87,7 +89,6 @@ final class VaultEngine {
   }
 
   private func begin() {
-    readKeys()
     do throws(CommandFailure) {
       let registry = try VaultRegistry(home: home)
       self.registry = registry
