@@ -144,6 +144,24 @@ struct ReplicaKeyHandoverTests {
     #expect(phone.conflicts == 0 && desk.conflicts == 0)
   }
 
+  /// The device that makes new keys ends before it knows that they are saved, and starts again.
+  @Test mutating func aDeviceThatFindsItsOwnNewKeysSealsAgainToo() throws {
+    var (desk, phone, lost) = try devices()
+    try rotate(desk, secret: 2, without: [lost.device])
+    try read(on: &desk)
+    try read(on: &phone)
+    for home in [desk, phone] {
+      #expect(try Replica.keys(in: home.store)?.current?.id == id(2))
+    }
+    #expect(desk.outbox.isResealing && !phone.outbox.isResealing)
+    if try desk.store.cursor() == nil { desk.readAgain(relay.live) }
+    desk.perform(.reseal)
+    try relay.saveAll(from: &desk)
+    #expect(!desk.outbox.isResealing)
+    let sealed = relay.live.filter { $0.zone == TestApp.zone }
+    #expect(!sealed.isEmpty && sealed.allSatisfy { $0.value?["key"]?.string == id(2) })
+  }
+
   /// The relay shows each of two devices only its own rotation, and then both.
   @Test mutating func twoRotationsAtOnceMakeAKeyThatFollowsFromBoth() throws {
     let (desk, phone, _) = try devices()

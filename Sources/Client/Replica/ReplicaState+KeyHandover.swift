@@ -102,6 +102,8 @@ extension ReplicaState {
     sealing.adopt(.account(joined, zones.union(givenZones)))
     sealing.retryConflicts()
     transaction.setValue(Self.sealKeysKey, sealing.held?.storedValue.text)
+    // It has made these keys, and ended before it knew that they were saved.
+    if author == device { setResealing(Resealing()) }
     return true
   }
 

@@ -214,7 +214,7 @@ extension ReplicaState {
     setResealing(records.count < Limits.resealRecords ? nil : resealing)
   }
 
-  private mutating func setResealing(_ resealing: Resealing?) {
+  mutating func setResealing(_ resealing: Resealing?) {
     sealing.resealing = resealing
     transaction.setValue(Self.resealingKey, resealing?.storedText)
   }
