@@ -40,6 +40,9 @@ package enum Breakage: String, CaseIterable {
   case takesPlainInSealedZones = "takes-plain-in-sealed-zones"
   case ignoresAssociatedData = "ignores-associated-data"
   case takesFormerVersions = "takes-former-versions"
+  // Bugs of a device that makes or gets new keys.
+  case keepsFormerKey = "keeps-former-key"
+  case givesKeysToRemoved = "gives-keys-to-removed"
 
   /// Description of the bug, for reports.
   package var what: String {
@@ -80,6 +83,8 @@ package enum Breakage: String, CaseIterable {
     case .ignoresAssociatedData:
       "a device accepts a sealed record with another time or author than it was sealed with"
     case .takesFormerVersions: "a device accepts a former version that a hostile relay repeats"
+    case .keepsFormerKey: "a device that has new keys of the account seals with the former one"
+    case .givesKeysToRemoved: "a device is removed, and gets the new keys all the same"
     }
   }
 
@@ -127,6 +132,7 @@ package enum Breakage: String, CaseIterable {
     case .dropsCandidates, .forgetsTableBase, .dropsStamps: .tables
     case .takesPlainForSealed: .strangers
     case .takesPlainInSealedZones, .ignoresAssociatedData, .takesFormerVersions: .hostile
+    case .keepsFormerKey, .givesKeysToRemoved: .rotated
     }
   }
 
@@ -159,6 +165,8 @@ package enum Breakage: String, CaseIterable {
     case .takesPlainInSealedZones: ["which no user has written there"]
     case .ignoresAssociatedData: ["is no version that a device has saved"]
     case .takesFormerVersions: ["made without knowledge of what it held"]
+    case .keepsFormerKey: ["seals with a former key"]
+    case .givesKeysToRemoved: ["was removed, and knows"]
     }
   }
 }

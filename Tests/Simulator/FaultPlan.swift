@@ -50,6 +50,10 @@ package struct FaultPlan {
     case putAway(days: Int64)
     /// Writes records of its own into the sealed zone of a device's account, as the relay.
     case forge(device: Int, records: Int)
+    /// Makes new keys of the account on a device, as its user. `removes`: without another device,
+    /// which is then removed. `isContested`: a further device of the account does so at the same
+    /// time. `isCut`: the device dies before it knows that the keys are saved.
+    case makeKeys(device: Int, removes: Bool, isContested: Bool, isCut: Bool)
   }
 
   package struct Planned: Hashable {
@@ -117,10 +121,10 @@ package struct FaultPlan {
     case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
     case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan, switchZone
     case fillRelayDisk, fillDisk, slowStore, revoke, putAway, rollBackStore, suspendDevice
-    case forge
+    case forge, makeKeys
 
-    /// All faults but those of a relay that does what it must not.
-    package static let ofHonestRelays = allCases.filter { $0 != .forge }
+    /// All faults but those of a relay that does what it must not, and of sealed accounts.
+    package static let ofHonestRelays = allCases.filter { ![.forge, .makeKeys].contains($0) }
 
     /// Faults of a relay that is never restored and that sells no plans.
     package static let usual: [Kind] = [
@@ -182,6 +186,10 @@ package struct FaultPlan {
     case .revoke: return .revoke(device: device)
     case .putAway: return .putAway(days: random.number(in: 40...90))
     case .forge: return .forge(device: device, records: random.count(in: 1...3))
+    case .makeKeys:
+      return .makeKeys(
+        device: device, removes: random.chance(1, of: 3), isContested: random.chance(1, of: 3),
+        isCut: random.chance(1, of: 3))
     }
   }
 
@@ -226,6 +234,7 @@ extension FaultPlan.Fault {
     case .revoke: .revoke
     case .putAway: .putAway
     case .forge: .forge
+    case .makeKeys: .makeKeys
     }
   }
 

@@ -61,7 +61,7 @@ struct Participants {
         try DeviceMachine(
           index: index, credentials: credential, environment: environment, watch: watch,
           clock: clock(&random), configuration: agent(&random), apps: apps,
-          random: random.branch(), sealKeys: sealKeys))
+          random: random.branch(), sealKeys: sealKeys, hasOwnKey: profile.rotatesKeys))
       if let sealedFiles, let device = devices.last {
         device.sealedFiles = sealedFiles
         device.writesJournal = index == numbers.first
@@ -153,7 +153,7 @@ struct Participants {
     }
     return keys.map { keys in
       profile.sealsAccount
-        ? .account(keys, .all(but: [VaultApp.zone]))
+        ? .account(keys, .all(but: [VaultApp.zone, KeyRing.zone]))
         : .zones(profile.sealedZones.map { keys.keys(of: $0) })
     }
   }

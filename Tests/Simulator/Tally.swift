@@ -47,6 +47,11 @@ package struct Tally {
     case deviceStarted
     /// A chunk that a record names at the end.
     case chunkNamed
+    /// New keys that a device saved; that it could not save, because another device had made some;
+    /// that a device has from then on; and that a device was paired again for.
+    case keysSaved, keysOvertaken, keysTaken, keysPaired
+    /// A record that was saved again with newer keys.
+    case recordSealedAgain
 
     package static func < (left: Occurrence, right: Occurrence) -> Bool {
       left.rawValue < right.rawValue

@@ -118,6 +118,9 @@ extension World {
     case .deviceClock(let device, let jump):
       devices[device].clock.offsetMilliseconds += jump
       return jump != 0
+    case .makeKeys(let device, let removes, let isContested, let isCut):
+      return makeKeys(
+        on: devices[device], removes: removes, isContested: isContested, isCut: isCut)
     case .switchZone(let device, let zone, let milliseconds):
       zonesOff[device].append(zone)
       applyZones(of: devices[device])
@@ -273,5 +276,6 @@ extension World {
       applyZones(of: device)
       start(device)
     }
+    if profile.rotatesKeys { finishKeys() }
   }
 }

@@ -54,17 +54,19 @@ extension World {
     addCuts()
     addEdits()
     let settledAfter = converge()
+    if profile.rotatesKeys { writeWithNewKeys() }
     if environment.faults.isEmpty {
       advance(to: environment.timeline.now + Span.seconds(World.cooldownSeconds))
       bounds.beginIdling(devices)
       advance(to: environment.timeline.now + Span.seconds(profile.idleSeconds))
       bounds.endIdling(devices)
-      _ = converge()
+      converge()
       convergeStatus()
       convergeSleepers()
       ledger.audit(relay.store)
       checkChunks()
       checkSealedFiles()
+      checkKeys()
       checkBudgets()
       bounds.checkQueues(
         sendQueueBytes: profile.sendQueueBytes, storeRequestsWaiting: relay.waitingMax, nodes: 2)
@@ -122,7 +124,7 @@ extension World {
     }
   }
 
-  private func advance(to time: Int64) {
+  func advance(to time: Int64) {
     while environment.timeline.now < time, environment.faults.isEmpty {
       // Goes straight to the next event if nothing happens for days.
       let next = environment.timeline.nextTime ?? time
@@ -134,7 +136,8 @@ extension World {
   }
 
   /// Runs until all replicas are equal. Reports a violation if that takes too long or ends wrong.
-  private func converge() -> Int64 {
+  @discardableResult
+  func converge() -> Int64 {
     let start = environment.timeline.now
     let checker = ConvergenceChecker(ledger: ledger)
     while environment.faults.isEmpty, let difference = difference(by: checker) {

@@ -46,6 +46,10 @@ package final class World {
   var suspended: [Int64]
   /// Per device: zones that the user wants off.
   var zonesOff: [[Name]]
+  /// New keys of each account.
+  var rotations: [AccountID: [SavedKeys]] = [:]
+  /// New keys that a device is about to save, by the batch.
+  var pendingKeys: [BatchID: NewKeys] = [:]
   /// Copies of the relay's store, by the number of the fault that will restore them.
   var backups: [Int: WatchedZoneStore.Backup] = [:]
   var fileBackups: [Int: MemoryChunkStore] = [:]
@@ -199,6 +203,7 @@ extension World {
 
   private func schedule(_ random: inout SeededRandom) {
     let timeline = environment.timeline
+    relay.store.onSave = { [unowned self] in recordKeys(of: $0, $1) }
     timeline.after(0) { [unowned self] in startRelay() }
     for listener in listeners {
       if let subscription = listener.subscription {

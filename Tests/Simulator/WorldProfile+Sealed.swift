@@ -11,6 +11,9 @@ extension WorldProfile {
   /// True if the devices have the keys of the whole account.
   var sealsAccount: Bool { sealedZones.count == WorldProfile.sealableZones.count }
 
+  /// True if devices have keys of their own, and give each other new ones of the account.
+  var rotatesKeys: Bool { kinds.contains(.makeKeys) }
+
   /// A relay that keeps its promises.
   package static let sealed = WorldProfile(
     name: "sealed", kinds: FaultPlan.Kind.usual, faults: 2...10, devicesPerAccount: 2...4,
@@ -22,6 +25,15 @@ extension WorldProfile {
     name: "sealed account", kinds: FaultPlan.Kind.usual, faults: 2...10, devicesPerAccount: 2...4,
     actsPerAccount: 20...40, span: 15_000...40_000, clockOffset: -60_000...60_000,
     clipboardItems: 4, notes: 6, sealedZones: sealableZones)
+
+  /// Devices of a sealed account give each other new keys, and some are removed by that.
+  package static let rotated = WorldProfile(
+    name: "rotated",
+    kinds: [
+      .makeKeys, .makeKeys, .makeKeys, .cut, .unplug, .switchOff, .suspendDevice, .crashDevice,
+      .crashRelay, .restartRelay, .failReplica, .failStore, .slowStore,
+    ], faults: 5...14, devicesPerAccount: 2...4, actsPerAccount: 20...40, span: 15_000...40_000,
+    clockOffset: -60_000...60_000, clipboardItems: 4, notes: 6, sealedZones: sealableZones)
 
   /// Like `sealed`, on a relay that is restored from backups.
   package static let sealedAndRestored = WorldProfile(

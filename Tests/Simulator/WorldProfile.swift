@@ -51,9 +51,10 @@ package struct WorldProfile {
   /// Time that the relay and the devices keep a chunk that no record names, in milliseconds.
   package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
 
-  /// True if the relay may report that a device's cursor cannot be followed.
+  /// True if the relay may report that a device's cursor cannot be followed, or a device may read
+  /// all records again because it has new keys.
   var mayLoseCursor: Bool {
-    kinds.contains { [.restoreStore, .rollBackStore, .putAway].contains($0) }
+    kinds.contains { [.restoreStore, .rollBackStore, .putAway, .makeKeys].contains($0) }
       || historyMilliseconds < Limits.historyMilliseconds
   }
 
@@ -176,6 +177,6 @@ extension WorldProfile {
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
     strangers, tables,
     zonesOff, zonesOffAndRestored, apps, asleep, asleepInPeace, sealed, sealedAccount,
-    sealedAndRestored, hostile,
+    rotated, sealedAndRestored, hostile,
   ]
 }

@@ -7,7 +7,7 @@ import LockstepSealing
 /// others, all at once.
 package struct KeyRotation {
   /// Keys that the device has then.
-  package let keys: SealingKeys
+  package let all: SealingKeys
   /// Records of the zone of `KeyRing`, by name; without fields: to be deleted. Of these,
   /// `KeyRing.record` decides: if another device has replaced it, none may be saved.
   package let records: [(name: Name, type: Name, fields: JSONValue?)]
@@ -32,7 +32,7 @@ package struct KeyRotation {
     else { return nil }
     let all = SealingKeys.account(next, zones)
     guard let ring = KeyRing.fields(of: all) else { return nil }
-    self.keys = all
+    self.all = all
     let own = KeyMembers.Member(device: device, key: key.publicKey)
     let others = members.members.filter { $0.device != device && !gone.contains($0.device) }
     let staying = others.filter { listed.contains($0.device) }

@@ -47,7 +47,7 @@ package struct ReplicaOutcome: Sendable {
   /// Records that are shown differently now, in their present state, deleted ones without fields.
   var changed: [Record]
   /// The batch to send: already frozen, or frozen by this job. Only if a batch was offered.
-  var batch: SaveRequest?
+  package var batch: SaveRequest?
   var outbox: OutboxSummary
   var due: DueTimes
   /// Chunks of files that local changes wait for, and that were not named before.

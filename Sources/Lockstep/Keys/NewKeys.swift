@@ -40,7 +40,7 @@ package struct NewKeys: Sendable {
       return home.keys.limited(to: other.scope) != nil
     }
     return NewKeys(
-      keys: rotation.keys,
+      keys: rotation.all,
       receivers: remaining.filter { rotation.receivers.contains($0.id) },
       others: remaining.filter { !rotation.receivers.contains($0.id) })
   }

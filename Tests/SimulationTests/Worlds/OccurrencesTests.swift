@@ -37,6 +37,11 @@ struct OccurrencesTests {
     try expect([.zoneBlocked: 2, .planGone: 5], in: .plans)
   }
 
+  @Test func keysAreReplaced() throws {
+    try expect(
+      [.keysSaved: 15, .keysOvertaken: 1, .keysTaken: 20, .keysPaired: 1], in: .rotated)
+  }
+
   @Test func snapshotsTakeSeveralPagesWhileOthersWrite() throws {
     try expect([.snapshotPage: 6, .snapshotPageUnderWrites: 2], in: .large, seeds: 201...204)
   }

@@ -14,6 +14,12 @@ struct SealedTests {
     try play(seed, .sealedAndRestored)
   }
 
+  /// Devices make new keys at once, die in the middle of it, are away, and are removed.
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  func devicesThatStayEndWithTheSameKeys(seed: UInt64) throws {
+    try play(seed, .rotated)
+  }
+
   /// The relay repeats and changes what devices have sealed, and makes up records of its own.
   @Test(arguments: 0..<4)
   func aRelayWithoutTheKeyChangesNothing(shard: Int) throws {

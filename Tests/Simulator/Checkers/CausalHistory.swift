@@ -194,16 +194,18 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
+  package func deviceSavesAgain(_ entry: OutboxEntry, on device: DeviceID) {
+    // The same content may be the result of a merge with the relay's version.
+    let based = pastOfTag[entry.base?.tag ?? 0] ?? EditSet()
+    recordVersion(entry, (seen[device] ?? EditSet()).union(based), on: device)
+  }
+
   /// Registers that this device gives back, with `entry`, a version that the relay has lost. It is
   /// not known any more who had seen that version before doing something else. So the version is
   /// concurrent with what was done meanwhile, as if it were done only now.
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
+    if keepsOrder { return deviceSavesAgain(entry, on: device) }
     var past = seen[device] ?? EditSet()
-    if keepsOrder {
-      // The same content may be the result of a merge with the relay's version.
-      past.formUnion(pastOfTag[entry.base?.tag ?? 0] ?? EditSet())
-      return recordVersion(entry, past, on: device)
-    }
     for fact in Fact.list(in: entry.fields ?? []) {
       past.insert(repeatedAct(number(of: fact), device))
     }
@@ -482,8 +484,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     if asksPeople { checkInformed(record, key) }
   }
 
-  /// Registers that the relay has this version of the record again, which it had under `former`.
-  func relayRepeated(_ tag: ChangeTag, of former: ChangeTag) {
+  package func relayRepeated(_ tag: ChangeTag, of former: ChangeTag) {
     pastOfTag[tag] = pastOfTag[former]
     if deletedTags.contains(former) { deletedTags.insert(tag) }
   }

@@ -124,6 +124,10 @@ extension Histories {
     history(entry.key, entry.type)?.deviceBringsBack(entry, on: device)
   }
 
+  package func deviceSavesAgain(_ entry: OutboxEntry, on device: DeviceID) {
+    history(entry.key, entry.type)?.deviceSavesAgain(entry, on: device)
+  }
+
   package func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID) {
     histories[entry.key]?.deviceWithdrew(entry, isDoneByOthers: isDoneByOthers, on: device)
     guard entry.key == TimerApp.stateKey else { return }
@@ -180,7 +184,7 @@ extension Histories {
   /// Registers that the relay has put a version of a sealed zone in place again that it had before
   /// under this tag.
   func relayRepeated(_ record: Record, of tag: ChangeTag) {
-    (histories[record.key] as? CausalHistory<NoteFact>)?.relayRepeated(record.tag, of: tag)
+    histories[record.key]?.relayRepeated(record.tag, of: tag)
   }
 
   /// True if the order of the zone's versions is sealed in them, so that tags mean nothing.

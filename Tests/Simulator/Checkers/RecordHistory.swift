@@ -18,6 +18,9 @@ package protocol RecordHistory: AnyObject {
   func deviceFolded(_ entry: OutboxEntry, on device: DeviceID)
   /// Registers that this device gives back, with `entry`, a version that the relay has lost.
   func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID)
+  /// Registers that this device saves again, with `entry`, a version that the relay has: with newer
+  /// keys.
+  func deviceSavesAgain(_ entry: OutboxEntry, on device: DeviceID)
   /// Registers that a device withdrew an outbox entry that was never sent. `isDoneByOthers`:
   /// because another device has brought the same to the relay.
   func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID)
@@ -34,6 +37,8 @@ package protocol RecordHistory: AnyObject {
   func deviceRead(tag: ChangeTag, isDeleted: Bool, isAsHeld: Bool, on device: DeviceID)
   /// Registers a version that the relay saved.
   func relaySaved(_ record: Record, baseTag: ChangeTag?)
+  /// Registers that the relay has this version of the record again, which it had under `former`.
+  func relayRepeated(_ tag: ChangeTag, of former: ChangeTag)
   /// Registers that the relay saved this once, forgot its batch since, and received it again.
   func relayForgotSave(_ mutation: Mutation, by device: DeviceID)
   /// Registers a restore of the relay; see `CausalHistory`.
@@ -41,6 +46,8 @@ package protocol RecordHistory: AnyObject {
 }
 
 extension RecordHistory {
+  package func deviceSavesAgain(_ entry: OutboxEntry, on device: DeviceID) {}
+  package func relayRepeated(_ tag: ChangeTag, of former: ChangeTag) {}
   package func deviceAsked(tag: ChangeTag, on device: DeviceID) {}
   package func relayForgotSave(_ mutation: Mutation, by device: DeviceID) {}
   package func deviceMerged(_ entry: OutboxEntry, into merged: OutboxEntry, on device: DeviceID) {}

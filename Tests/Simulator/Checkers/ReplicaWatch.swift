@@ -88,6 +88,7 @@ package final class ReplicaWatch {
     if isSwitch { environment.tally.note(.zoneSwitched) }
     if !isSwitch { checkCursor(before.cursor, after.cursor) }
     for case .markLost in changes { environment.tally.note(.recordMissed) }
+    recordKeys(changes)
     if ledger.isSignedOut(device) { return checkForbidden(after) }
     for record in after.records {
       held[record.key, default: []].insert(record.fields ?? [])
@@ -142,7 +143,11 @@ package final class ReplicaWatch {
       checkBase(entry)
       checkWritten(entry.fields, in: entry.key)
       let old = latest.last { $0.number == entry.number }
-      if old == nil && isHeld(entry, in: before) {
+      if old == nil && isHeld(entry, in: before) && entry.isSavedAgain {
+        broughtBack.insert(entry.number)
+        environment.tally.note(.recordSealedAgain)
+        histories.deviceSavesAgain(entry, on: device)
+      } else if old == nil && isHeld(entry, in: before) {
         broughtBack.insert(entry.number)
         environment.tally.note(.recordBroughtBack)
         histories.deviceBringsBack(entry, on: device)
@@ -318,6 +323,12 @@ package final class ReplicaWatch {
 }
 
 extension OutboxEntry {
+  /// True if it saves again, with newer keys, a version of a sealed zone that the relay has.
+  var isSavedAgain: Bool {
+    guard let lineage, let id = lineage.id, let base else { return false }
+    return id == lineage.base?.id && base.tag > 0
+  }
+
   var isInFlight: Bool {
     if case .sent = state { true } else { false }
   }

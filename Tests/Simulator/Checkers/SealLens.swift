@@ -5,12 +5,28 @@ import LockstepSealing
 /// zones.
 struct SealLens {
   private var seals: [AccountID: [Name: ZoneSeal]] = [:]
+  /// All keys that devices of the account ever had.
+  private var known: [AccountID: SealingKeys] = [:]
 
   /// Reads these zones of the account, as far as the keys seal them.
   mutating func add(_ keys: SealingKeys, _ zones: [Name], of account: AccountID) {
+    known[account] = keys
     for zone in zones {
       if let keys = keys.keys(of: zone) { seals[account, default: [:]][zone] = ZoneSeal(keys) }
     }
+  }
+
+  /// Also reads what is sealed with these keys, which a device has from now on.
+  mutating func learn(_ new: SealingKeys, of account: AccountID) {
+    guard case .account(let old, let sealed)? = known[account],
+      case .account(let new, _) = new
+    else { return }
+    let added = new.generations.filter { !old.generations.contains($0) }
+    guard !added.isEmpty,
+      let all = AccountKeys(nameSecret: old.nameSecret, generations: old.generations + added)
+    else { return }
+    let zones = (seals[account] ?? [:]).map(\.key).sorted()
+    add(.account(all, sealed), zones, of: account)
   }
 
   func isSealed(_ zone: Name, of account: AccountID) -> Bool { seals[account]?[zone] != nil }

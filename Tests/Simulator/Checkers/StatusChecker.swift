@@ -1,5 +1,6 @@
 import LockstepClient
 import LockstepModel
+import LockstepSealing
 import LockstepSimulation
 import LockstepStorage
 
@@ -65,8 +66,20 @@ package struct StatusChecker {
         environment.fault(
           "\(device.name) says in sync and cannot read the record of tag \(record.tag)")
       }
+      try checkKeys(of: device, through: read, ledger)
     } catch {
       environment.fault("\(device.name): the cursor cannot be read: \(error)")
+    }
+  }
+
+  /// Reports a violation if the device has been told of a record, and lacks its key.
+  private func checkKeys(
+    of device: DeviceMachine, through read: ChangeTag, _ ledger: CommitLedger
+  ) throws(StorageError) {
+    guard let keys = try Replica.keys(in: device.store), keys.current != nil else { return }
+    for record in ledger.stored(device.credentials.account) where record.tag <= read {
+      guard let id = ZoneSeal.keyID(of: record), !keys.hasGeneration(id) else { continue }
+      environment.fault("\(device.name) says in sync and has no key \(id) of tag \(record.tag)")
     }
   }
 

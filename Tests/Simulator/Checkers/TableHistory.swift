@@ -171,6 +171,10 @@ package final class TableHistory: RecordHistory {
 
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) { isUncertain = true }
 
+  package func relayRepeated(_ tag: ChangeTag, of former: ChangeTag) {
+    pastOfTag[tag] = pastOfTag[former]
+  }
+
   package func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID) {
     isUncertain = true
   }
@@ -189,7 +193,7 @@ package final class TableHistory: RecordHistory {
   ///
   /// - Parameter copies: Fields of the copies that were kept of this record.
   package func difference(_ fields: [UInt8]?, copies: [JSONValue]) -> String? {
-    if isUncertain || edits.isEmpty { return nil }
+    if isUncertain || edits.indices.allSatisfy(withdrawn.contains) { return nil }
     guard let value = fields.flatMap({ FieldsText.value($0) }) else { return "is gone" }
     let known = edits.indices.filter { !withdrawn.contains($0) }
     let names = Set(known.map { edits[$0].field }).union((value.members ?? []).map(\.name))
@@ -307,6 +311,14 @@ package final class SettingsHistory: RecordHistory {
 
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
     for history in both { history.deviceBringsBack(entry, on: device) }
+  }
+
+  package func deviceSavesAgain(_ entry: OutboxEntry, on device: DeviceID) {
+    for history in both { history.deviceSavesAgain(entry, on: device) }
+  }
+
+  package func relayRepeated(_ tag: ChangeTag, of former: ChangeTag) {
+    for history in both { history.relayRepeated(tag, of: former) }
   }
 
   package func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID) {

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepClient
+import LockstepCrypto
 import LockstepJSON
 import LockstepModel
 import LockstepRuntime
@@ -50,13 +51,17 @@ package final class DeviceMachine {
     }
   }
   private var changesReported = 0
+  /// True if it makes a key of its own known to the account's other devices.
+  private let hasOwnKey: Bool
+  /// Continuations of the manual syncs that were ordered.
+  private var pendingSyncs: [OrderID: () -> Void] = [:]
   /// True if the user has seen a question and will answer it.
   var isAnswering = false
 
   package init(
     index: Int, credentials: Credentials, environment: WorldEnvironment, watch: ReplicaWatch,
     clock: VirtualClock, configuration: AgentConfiguration, apps: [any App],
-    random: SeededRandom, sealKeys: SealingKeys? = nil
+    random: SeededRandom, sealKeys: SealingKeys? = nil, hasOwnKey: Bool = false
   ) throws(StorageError) {
     self.index = index
     self.credentials = credentials
@@ -66,11 +71,13 @@ package final class DeviceMachine {
     self.configuration = configuration
     self.apps = apps
     self.random = random
+    self.hasOwnKey = hasOwnKey
     name = "device\(index)"
     store = WatchedReplicaStore(watch: watch)
     worker = ReplicaWorker(
       timeline: environment.timeline, random: self.random.branch(), store: store, apps: apps,
       watch: watch)
+    worker.checkBatch = { [unowned store] in watch.checkedBatch($0, of: store) }
     files = FileWorker(timeline: environment.timeline, random: self.random.branch())
     try store.write([
       .setIdentity(
@@ -114,6 +121,8 @@ package final class DeviceMachine {
       name: name, environment: environment, clock: { [unowned self] in clock }, node: agent)
     self.driver = driver
     worker.begin()
+    if hasOwnKey { makeOwnKey(at: moment.wall) }
+    pendingSyncs = [:]
     chunkOperations = ChunkOperations()
     pendingActions = [:]
     driver.onJob = { [unowned self, unowned driver] id, job in
@@ -178,6 +187,7 @@ package final class DeviceMachine {
       self.status = status
       if breakage == .saysInSyncEarly, status.state == .syncing { self.status?.state = .inSync }
       answer(status)
+      if case .synced(let order, _) = report { pendingSyncs.removeValue(forKey: order)?() }
     case .edited(_, .success(let record)):
       if !isSignedOut { environment.tally.note(.edit) }
       environment.log(from: name, to: "person", .note("edited \(record.key.name)"))
@@ -200,6 +210,26 @@ package final class DeviceMachine {
       environment.log(from: name, to: "person", .note("store failed: \(error)"))
       onStoreFailure()
     case .stopped: status = nil
+    }
+  }
+
+  /// Syncs as its user, and then calls `completion`; never if the process dies before.
+  func sync(then completion: @escaping () -> Void) {
+    let id = nextOrderID()
+    pendingSyncs[id] = completion
+    order(.syncNow(id))
+  }
+
+  /// Makes the device's own key known before its agent starts, as a program does that opens a home.
+  private func makeOwnKey(at wall: Int64) {
+    var random = SeededRandom(seed: credentials.device.rawValue)
+    let secret = (0..<X25519PrivateKey.byteCount).map { _ in
+      UInt8(truncatingIfNeeded: random.next())
+    }
+    do throws(StorageError) {
+      try worker.makeDeviceKey(secret, wall: wall)
+    } catch {
+      environment.log(from: name, to: "person", .note("has no key of its own: \(error)"))
     }
   }
 
@@ -235,6 +265,8 @@ final class ReplicaWorker {
 
     /// Injected bug, to prove that the checkers detect it.
     var trustsDeviceClock = false
+    /// Returns a batch as it leaves the device.
+    var checkBatch: (SaveRequest) -> SaveRequest = { $0 }
 
     init(_ make: @escaping () -> Replica<WatchedReplicaStore>) {
       self.make = make
@@ -244,7 +276,9 @@ final class ReplicaWorker {
     func perform(_ job: ReplicaJob) -> ReplicaOutcome {
       var job = job
       if trustsDeviceClock { (job.clock.offset, job.clock.isTrusted) = (0, true) }
-      return replica.perform(job)
+      var outcome = replica.perform(job)
+      outcome.batch = outcome.batch.map(checkBatch)
+      return outcome
     }
   }
 
@@ -277,6 +311,15 @@ final class ReplicaWorker {
   var trustsDeviceClock: Bool {
     get { replica.trustsDeviceClock }
     set { replica.trustsDeviceClock = newValue }
+  }
+
+  var checkBatch: (SaveRequest) -> SaveRequest {
+    get { replica.checkBatch }
+    set { replica.checkBatch = newValue }
+  }
+
+  func makeDeviceKey(_ secret: [UInt8], wall: Int64) throws(StorageError) {
+    try replica.replica.makeDeviceKey(secret, wall: wall)
   }
 
   /// Starts a new process: the replica's memory is read from its store again.

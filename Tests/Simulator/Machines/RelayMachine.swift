@@ -20,6 +20,8 @@ package final class RelayMachine {
   /// Orders of the relay's owner that the store has not done yet; the first may be in progress.
   private var pendingOrders: [CommitRequest] = []
   private var runningJob: JobID?
+  /// Calls that wait for their outcome.
+  private var calls: [JobID: (StoreCommitOutcome) -> Void] = [:]
   private var lastJobNumber: UInt64 = 0
   private let environment: WorldEnvironment
   private let nodes: Int
@@ -160,6 +162,7 @@ package final class RelayMachine {
       environment.network.removeNode(driver, isMachineGone: isMachineGone)
     }
     commits?.drop()
+    calls = [:]
     reads?.drop()
     fileJobs?.drop()
     store.crash()
@@ -195,6 +198,19 @@ package final class RelayMachine {
     performNextOrder()
   }
 
+  /// Performs a request as for a client without a connection of its own. `completion` is not called
+  /// if the relay does not run, or crashes before the answer.
+  package func call(
+    _ request: CommitRequest, completion: @escaping (StoreCommitOutcome) -> Void
+  ) {
+    guard let commits, isUp else { return }
+    lastJobNumber += 1
+    let id = JobID(rawValue: lastJobNumber)
+    calls[id] = completion
+    let job = StoreCommitJob(request, by: CommitOrigin(node: 0, connection: nil))
+    commits.add(Waiting(id: id, job: job))
+  }
+
   /// True if the store has done all orders of the owner.
   package var hasNoOrders: Bool { pendingOrders.isEmpty }
 
@@ -218,6 +234,7 @@ package final class RelayMachine {
   }
 
   private func handleOutcome(_ id: JobID, _ outcome: StoreCommitOutcome) {
+    if let completion = calls.removeValue(forKey: id) { return completion(outcome) }
     guard runningJob == id else { return }
     if case .failure = outcome {
       return environment.timeline.after(Span.seconds(1)) { [unowned self] in

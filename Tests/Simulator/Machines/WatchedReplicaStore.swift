@@ -75,6 +75,10 @@ package final class WatchedReplicaStore: ReplicaStore {
 
   package func allRecords() throws(StorageError) -> [Record] { try backing.allRecords() }
 
+  package func records(after key: RecordKey?, limit: Int) throws(StorageError) -> [Record] {
+    try backing.records(after: key, limit: limit)
+  }
+
   package func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try backing.ancestors(key)
   }

@@ -28,6 +28,9 @@ package final class WatchedZoneStore: ZoneStore {
   /// Batches that the relay itself has made, under the names of devices.
   private var forged: Set<BatchID> = []
 
+  /// Called after each save that was committed.
+  var onSave: (SaveCommit, SaveOutcome) -> Void = { _, _ in }
+
   /// Creates the store. `isCareless`: answers before commits are durable, to prove that the
   /// checkers detect it.
   package init(
@@ -153,6 +156,7 @@ package final class WatchedZoneStore: ZoneStore {
       for record in forgotten { deletionForgotten(record.key, save) }
       ledger.recordCommit(save, outcome)
       for record in outcome.changed { recordVersion(record, in: save) }
+      onSave(save, outcome)
     }
     return results
   }
