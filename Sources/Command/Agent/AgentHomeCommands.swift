@@ -32,8 +32,12 @@ enum AgentPairCommand {
 
       The link for browsers contains only the first half, because the relay serves that page; the \
       page asks for the second half if the account's records are sealed.
+
+      A terminal also shows the link with the whole code as a QR code, for the camera of a device \
+      whose app reads it. Whoever sees it can join: keep it from cameras and shared screens, or \
+      use --no-qr.
       """,
-    options: [zones.entry, isReadOnly.entry, expires.entry, withoutVault.entry]
+    options: [zones.entry, isReadOnly.entry, expires.entry, withoutVault.entry, withoutQR.entry]
       + AgentApp.options,
     action: run)
 
@@ -53,6 +57,7 @@ enum AgentPairCommand {
     "Time for which the code is valid; \(Limits.pairingMilliseconds / 1_000) if not given.")
   static let withoutVault = CommandOption.flag(
     "no-vault", "Make a code that does not include the vault's key.")
+  static let withoutQR = CommandOption.flag("no-qr", "Draw no QR code.")
 
   @Sendable private static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
@@ -63,7 +68,7 @@ enum AgentPairCommand {
       let now = HomeStatus(json: try session.send(.status))
         .relayTime(atWall: SystemClock.moment().wall)
       let time = timeText(issued.offer.expiresAt - now)
-      return try TerminalOutput.printed(
+      _ = try TerminalOutput.printed(
         """
         \(issued.text)
 
@@ -76,7 +81,19 @@ enum AgentPairCommand {
         In a browser, open this link\(issued.pageNote):
           \(issued.pageLink)
         """)
+      if !arguments[withoutQR] { try draw(issued.deviceLink) }
+      return .success
     }
+  }
+
+  /// Draws the link as a QR code if the output is a terminal that has room for it. Without colours
+  /// it would not be dark on light everywhere.
+  private static func draw(_ link: String) throws(CommandFailure) {
+    let output = TerminalOutput.standard
+    guard output.supportsColours, let code = QRCode(link), code.columns <= output.columns else {
+      return
+    }
+    try output.write("\n" + code.lines.joined(separator: "\n") + "\n")
   }
 
   /// A code, and what it opens.

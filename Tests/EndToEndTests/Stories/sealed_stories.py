@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 
+import qr_code
 from account_stories import Owner
 from backup_stories import back_up
 from database_stories import Database
@@ -181,6 +182,29 @@ def story_two_edits_at_once_are_both_kept():
         assert phone.memos() == laptop.memos()
         shown = phone.run("memo", "list")
         assert "Milk and eggs" in shown and "Milk and bread" in shown, shown
+
+
+def story_a_terminal_shows_the_link_as_a_qr_code():
+    """A camera reads the link with the whole code from it. There is none where it is not wanted,
+    does not fit, or would not be dark on light; and never in a pipe."""
+    with sealed_account() as (_, _, phone):
+        def shown(*words, columns=80, **environment):
+            with Screen(phone, "pair", *words, columns=columns,
+                        environment={"NO_COLOR": "", **environment}) as screen:
+                screen.shows(r"#code=(?s:.*)#code=[0-9A-Z-]{14}\r?\n")
+                assert screen.process.wait() == 0
+                screen.read()
+                return screen.text
+        text = shown()
+        [link] = re.findall(r"lockstep\+http://\S+", text)
+        assert re.search("#code=[0-9A-Z]{4}(-[0-9A-Z]{4}){5}$", link), link
+        code = qr_code.modules(text)
+        assert qr_code.text_of(code) == link
+        width = len(code) + 2 * qr_code.MARGIN
+        assert qr_code.modules(shown(columns=width))
+        for left_out in (shown("--no-qr"), shown(columns=width - 1), shown(NO_COLOR="1"),
+                         shown(TERM="dumb"), phone.run("pair"), phone.run("pair", "--json")):
+            assert "\x1b" not in left_out and "\u2588" not in left_out, left_out
 
 
 # MARK: the relay
