@@ -147,8 +147,8 @@ let package = Package(
     module(
       "Doctor",
       [
-        "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "Relay",
-        "EventLoop", "StorageSQLite", "StoragePostgres", "Lockstep", "CommandLine", "Home",
+        "JSON", "Model", "Sealing", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
+        "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "Lockstep", "CommandLine", "Home",
         "RelayService",
       ]),
     module(
@@ -255,8 +255,9 @@ let package = Package(
     tests(
       "Doctor",
       [
-        "JSON", "Model", "Wire", "Storage", "Client", "Relay", "EventLoop", "StorageSQLite",
-        "Lockstep", "CommandLine", "Home", "RelayService", "Simulation", "Doctor", "Stages",
+        "JSON", "Model", "Sealing", "Wire", "Storage", "Client", "Relay", "EventLoop",
+        "StorageSQLite", "Lockstep", "CommandLine", "Home", "RelayService", "Simulation", "Doctor",
+        "Stages",
         "TemporaryFolders",
       ]),
     tests(

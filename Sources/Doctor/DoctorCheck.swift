@@ -1,7 +1,9 @@
 import LockstepApps
+import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepTerminal
 import LockstepWire
 
@@ -534,6 +536,7 @@ package struct HomeFindings: Hashable, Sendable {
   package var rulesFault: String?
   /// Files that others than the owner may read, or that have another owner.
   package var exposed: [String] = []
+  package var sealing = SealingState()
 
   package init(folder: String, relayTime: Int64) {
     self.folder = folder
@@ -552,8 +555,10 @@ extension DoctorCheck {
 
   package static func checks(of home: HomeFindings) -> [DoctorCheck] {
     let checks =
-      [store(home), scope(home), holder(home), waiting(home), sync(home), secrets(home)]
-      .compactMap(\.self)
+      [
+        store(home), scope(home), holder(home), waiting(home), sync(home), keys(home),
+        secrets(home),
+      ].compactMap(\.self)
     guard let fault = home.rulesFault else { return checks }
     return checks + [
       DoctorCheck(
@@ -667,6 +672,86 @@ extension DoctorCheck {
         nextStep: "Sync with lockstep agent sync --home \(home.folder).", figures: figures)
     }
     return DoctorCheck(.home, "sync", .ok, last, figures: figures)
+  }
+
+  /// Reports if the account's records are sealed, and which of them the device cannot read. It
+  /// cannot know if a person has written the phrase down.
+  private static func keys(_ home: HomeFindings) -> DoctorCheck {
+    let sealing = home.sealing
+    let figures = [
+      JSONMember("hasKeys", .bool(sealing.keys != nil)),
+      JSONMember("isAccountLocked", .bool(sealing.isAccountLocked)),
+      JSONMember("lockedZones", .array(sealing.lockedZones.map { .string($0.text) })),
+      JSONMember("unreadable", .whole(Int64(sealing.unreadable.count))),
+      JSONMember("hasMoreUnreadable", .bool(sealing.hasMoreUnreadable)),
+    ]
+    if let locked = lockedText(sealing) {
+      return DoctorCheck(
+        .home, "keys", .problem, locked, nextStep: keysStep(home), figures: figures)
+    }
+    let seen = keysText(sealing)
+    guard !sealing.unreadable.isEmpty || sealing.hasMoreUnreadable else {
+      return DoctorCheck(.home, "keys", .ok, seen, figures: figures)
+    }
+    let step =
+      sealing.unreadable.contains { $0.keyID != nil }
+      ? keysStep(home)
+      : "A program without the keys has written them, or somebody has changed them at the relay; "
+        + "nothing here was overwritten. lockstep agent status --home \(home.folder) names their "
+        + "zones."
+    return DoctorCheck(
+      .home, "keys", .warning, "\(seen); \(unreadableText(sealing))", nextStep: step,
+      figures: figures)
+  }
+
+  /// Returns nil if nothing is locked.
+  private static func lockedText(_ sealing: SealingState) -> String? {
+    let rest = "does not have the keys: it reads and sends none of them"
+    if sealing.isAccountLocked {
+      return "the account's records are sealed, and this device \(rest)"
+    }
+    guard !sealing.lockedZones.isEmpty else { return nil }
+    let zones = sealing.lockedZones.map(\.text).joined(separator: ", ")
+    return "records of \(zones) are sealed, and this device \(rest)"
+  }
+
+  private static func keysText(_ sealing: SealingState) -> String {
+    switch sealing.keys {
+    case nil:
+      "this device knows of no sealed records: the relay's owner can read all but the vault's files"
+    case .account(_, let zones)?:
+      "\(sealedText(zones)), and this device has the keys: "
+        + (sealing.keys?.current?.checkWords ?? "")
+    case .zones(let zones)?:
+      "records are sealed, and this device has the keys of "
+        + zones.map(\.zone).sorted().map(\.text).joined(separator: ", ") + " alone"
+    }
+  }
+
+  private static func sealedText(_ zones: ZoneSet) -> String {
+    switch zones {
+    case .all: "the account's records are sealed"
+    case .only(let zones) where zones.isEmpty: "no records of the account are sealed yet"
+    case .only(let zones):
+      "the account's records of \(zones.sorted().map(\.text).joined(separator: ", ")) are sealed"
+    }
+  }
+
+  private static func unreadableText(_ sealing: SealingState) -> String {
+    let kinds = sealing.unreadable.map(\.kind)
+    let parts = Set(kinds).sorted().map { kind in
+      "\(kinds.count { $0 == kind }) \(SealFault.text(ofKind: kind))"
+    }
+    let count = kinds.count
+    let more = sealing.hasMoreUnreadable ? "more than " : ""
+    return "it cannot read \(more)\(count) \(count == 1 ? "record" : "records") at the relay: "
+      + parts.joined(separator: ", ")
+  }
+
+  private static func keysStep(_ home: HomeFindings) -> String {
+    "Make a code on a device that has them (lockstep agent pair), and join with it here (lockstep "
+      + "agent join --home \(home.folder) --code -); or restore them from the phrase (lockstep "
+      + "agent key restore --home \(home.folder)). What waits here stays."
   }
 
   private static func secrets(_ home: HomeFindings) -> DoctorCheck {

@@ -1,6 +1,8 @@
+import LockstepClient
 import LockstepHome
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import Testing
 
 @testable import LockstepDoctor
@@ -226,6 +228,55 @@ struct DoctorCheckTests {
     expect(try kept(40_000), .ok, "1 change waits, the oldest for 60 s")
     expect(try kept(39_999), .warning, "safe in the home")
     expect(try home("waiting") { $0.undecided = 1 }, .warning, "1 record waits for you")
+  }
+
+  @Test func sealedRecordsAreNamedAndWhatTheDeviceCannotReadOfThem() throws {
+    expect(try home("keys") { _ in }, .ok, "knows of no sealed records")
+    let keys = try accountKeys()
+    let words = try #require(keys.current?.checkWords)
+    func sealed(_ change: (inout SealingState) -> Void) throws -> DoctorCheck {
+      try home("keys") {
+        $0.sealing = SealingState(keys: keys)
+        change(&$0.sealing)
+      }
+    }
+    expect(try sealed { _ in }, .ok, "sealed, and this device has the keys: \(words)")
+    let zones = ["Memos", "Habits"].compactMap { keys.keys(of: Name(trusted: $0)) }
+    expect(try sealed { $0.keys = .zones(zones) }, .ok, "the keys of Habits, Memos alone")
+    if case .account(let account, _) = keys {
+      let some = ZoneSet.only([Name(trusted: "Timer"), Name(trusted: "Memos")])
+      expect(
+        try sealed { $0.keys = .account(account, some) }, .ok, "records of Memos, Timer are sealed")
+    }
+    let altered = try sealed { $0.unreadable = [.altered, .notSealed, .altered] }
+    expect(altered, .warning, "somebody has changed them at the relay")
+    #expect(
+      altered.seen.hasSuffix(
+        "it cannot read 3 records at the relay: 2 changed since it was sealed, "
+          + "1 not sealed, although its zone is"))
+    let newer = try sealed {
+      $0.unreadable = [.unknownKey("00000000000000ff")]
+      $0.hasMoreUnreadable = true
+    }
+    expect(newer, .warning, "lockstep agent key restore --home phone")
+    #expect(newer.seen.contains("more than 1 record at the relay"))
+  }
+
+  @Test func aDeviceWithoutTheKeysIsAProblem() throws {
+    let locked = try home("keys") { $0.sealing.isAccountLocked = true }
+    expect(locked, .problem, "lockstep agent join --home phone --code -")
+    #expect(locked.seen.hasPrefix("the account's records are sealed"))
+    let zones = try home("keys") { $0.sealing.lockedZones = [Name(trusted: "Memos")] }
+    expect(zones, .problem, "lockstep agent pair")
+    #expect(zones.seen.hasPrefix("records of Memos are sealed"))
+    #expect(zones.figures.contains(JSONMember("lockedZones", ["Memos"])))
+  }
+
+  private func accountKeys() throws -> SealingKeys {
+    let generation = try #require(KeyGeneration(secret: [UInt8](repeating: 7, count: 32)))
+    let keys = try #require(
+      AccountKeys(nameSecret: generation.secret, generations: [generation]))
+    return .account(keys, .all(but: []))
   }
 
   @Test func whatAHomeMayUseIsShownAndWhatItCannotSendIsAWarning() throws {

@@ -45,12 +45,22 @@ struct HomeProbeTests {
     let look = HomeProbe(home, progress: progress)
     #expect(look.member?.relay.url == "http://127.0.0.1:1" && look.member?.token == "secret")
     #expect(
-      look.checks.map(\.name) == ["store", "holder", "waiting", "sync", "secrets", "disk"])
+      look.checks.map(\.name) == ["store", "holder", "waiting", "sync", "keys", "secrets", "disk"])
     #expect(look.checks.allSatisfy { $0.verdict != .problem }, "\(look.checks)")
     #expect(look.checks[0].seen.contains("phone's, at http://127.0.0.1:1"))
     #expect(look.checks[3].seen.contains("last in sync"))
     let lock = try home.lock()
     #expect(lock != nil, "it let go of the home again")
+  }
+
+  @Test func aHomeThatIsLockedTellsWhichZones() throws {
+    let folder = try TemporaryFolder()
+    let home = try home(in: folder)
+    let store = try SQLiteReplicaStore(home: home.path)
+    try Replica.setLock(of: store, by: ["plain": ["Vault"]])
+    store.close()
+    let keys = try check("keys", of: home)
+    #expect(keys.verdict == .problem && keys.seen.hasPrefix("the account's records are sealed"))
   }
 
   @Test func damagedMergeRulesAreNamed() throws {

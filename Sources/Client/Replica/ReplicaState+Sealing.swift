@@ -16,6 +16,22 @@ extension Replica {
     try ReplicaState.keys(in: store)
   }
 
+  /// Returns what the home knows of its sealed zones. Another process may hold it.
+  package static func sealingState(of store: Store) throws(StorageError) -> SealingState {
+    var state = SealingState(keys: try keys(in: store))
+    if let text = try store.value(ReplicaState.sealLockedKey) {
+      let lock = ZoneLock(stored: text)
+      state.lockedZones = lock.namedZones.sorted()
+      state.isAccountLocked = lock.isAccountLocked
+    }
+    if let text = try store.value(ReplicaState.sealUnreadableKey) {
+      let (faults, hasMore) = ReplicaState.unreadable(stored: text)
+      state.unreadable = faults.sorted { $0.key < $1.key }.map(\.value)
+      state.hasMoreUnreadable = hasMore
+    }
+    return state
+  }
+
   /// True if records of the zone are sealed, and the home does not have the keys.
   package static func isLocked(_ zone: Name, in store: Store) throws(StorageError) -> Bool {
     guard let text = try store.value(ReplicaState.sealLockedKey) else { return false }
@@ -42,6 +58,25 @@ extension Replica {
     let clock = ClockReading(wall: wall, offset: 0, isTrusted: false, isMeasured: false)
     return try perform(ReplicaJob(task: task, clock: clock)).result.get()
   }
+}
+
+/// What a home knows of its sealed zones.
+package struct SealingState: Hashable, Sendable {
+  /// nil: it seals nothing.
+  package var keys: SealingKeys?
+  /// Zones of which the relay has sealed records, and the home no keys.
+  package var lockedZones: [Name] = []
+  /// True if the whole account is sealed, and the home does not have its keys.
+  package var isAccountLocked = false
+  /// Fault of each listed record at the relay that the home cannot read.
+  package var unreadable: [SealFault] = []
+  /// True if there are more of them.
+  package var hasMoreUnreadable = false
+
+  package init(keys: SealingKeys? = nil) { self.keys = keys }
+
+  /// True if the relay has sealed records for which the home has no keys.
+  package var isLocked: Bool { isAccountLocked || !lockedZones.isEmpty }
 }
 
 /// Sealed zones: the replica works on opened records, and only sealed ones leave it
@@ -493,7 +528,8 @@ extension ReplicaState {
     }
   }
 
-  private static func unreadable(stored text: String) -> ([RecordKey: SealFault], hasMore: Bool) {
+  fileprivate static func unreadable(stored text: String) -> ([RecordKey: SealFault], hasMore: Bool)
+  {
     let value = JSONValue(ifJSON: Array(text.utf8))
     var faults: [RecordKey: SealFault] = [:]
     for each in value?["records"]?.array ?? [] {

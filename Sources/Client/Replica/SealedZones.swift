@@ -126,6 +126,14 @@ struct ZoneLock: Hashable {
 
   var isEmpty: Bool { zones.isEmpty && account == .empty }
 
+  /// True if all zones are locked but some.
+  var isAccountLocked: Bool { if case .all = account { true } else { false } }
+
+  /// Zones that are locked, if not all are.
+  var namedZones: Set<Name> {
+    if case .only(let sealed) = account { zones.union(sealed) } else { zones }
+  }
+
   func contains(_ zone: Name) -> Bool {
     zones.contains(zone) || (zone != KeyRing.zone && account.contains(zone))
   }

@@ -215,23 +215,37 @@ enum AgentStatusCommand {
         _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       }
       let status = HomeStatus(json: try session.send(.status))
-      let keys = try HomeKeys.keys(in: session.folder)
+      let sealing = try HomeKeys.sealingState(of: session.folder)
       if arguments[AgentCommand.json] {
-        let words = keys?.current.map { JSONValue.string($0.checkWords) }
-        return try TerminalOutput.printed(
-          status.json.setting("hasKeys", to: .bool(keys != nil)).setting("words", to: words).text)
+        return try TerminalOutput.printed(json(status, sealing).text)
       }
       return try TerminalOutput.printed(
-        status.text(wall: SystemClock.moment().wall) + keysLine(keys))
+        status.text(wall: SystemClock.moment().wall) + keysLine(sealing))
     }
   }
 }
 
 extension AgentStatusCommand {
-  /// Returns a line about the home's keys; empty if it has none.
-  fileprivate static func keysLine(_ keys: SealingKeys?) -> String {
-    guard let keys else { return "" }
-    return "\nkeys      " + (keys.current?.checkWords ?? "of its zones alone")
+  fileprivate static func json(_ status: HomeStatus, _ sealing: SealingState) -> JSONValue {
+    let words = sealing.keys?.current.map { JSONValue.string($0.checkWords) }
+    let json = status.json.setting("hasKeys", to: .bool(sealing.keys != nil))
+      .setting("words", to: words)
+    guard sealing.isLocked else { return json }
+    let zones = sealing.lockedZones.map { JSONValue.string($0.text) }
+    return json.setting("lockedZones", to: sealing.isAccountLocked ? "all" : .array(zones))
+  }
+
+  /// Returns a line about the home's keys; empty if it has none, and knows of no sealed records.
+  fileprivate static func keysLine(_ sealing: SealingState) -> String {
+    var parts: [String] = []
+    if let keys = sealing.keys { parts.append(keys.current?.checkWords ?? "of its zones alone") }
+    let locked = sealing.lockedZones.map(\.text).joined(separator: ", ")
+    if sealing.isAccountLocked {
+      parts.append("none, although the account's records are sealed; see lockstep doctor")
+    } else if sealing.isLocked {
+      parts.append("none of \(locked), whose records are sealed; see lockstep doctor")
+    }
+    return parts.isEmpty ? "" : "\nkeys      " + parts.joined(separator: "; ")
   }
 }
 

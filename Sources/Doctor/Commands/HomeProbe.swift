@@ -92,6 +92,7 @@ struct HomeProbe {
         findings.deviceName = identity.deviceName
         findings.scope = identity.credentials.scope
         try readView(of: store, &findings)
+        findings.sealing = try Replica.sealingState(of: store)
         member = HomeAccess(
           relay: relay, token: identity.credentials.token, trust: trust,
           cursor: try store.cursor()?.text)

@@ -21,6 +21,15 @@ package enum HomeKeys {
     }
   }
 
+  /// Returns what the home knows of its sealed zones. Another process may hold the home.
+  package static func sealingState(of folder: HomeFolder) throws(CommandFailure) -> SealingState {
+    try CommandFailure.wrap { () throws(StorageError) in
+      let store = try SQLiteReplicaStore(reading: folder.path)
+      defer { store.close() }
+      return try Replica.sealingState(of: store)
+    }
+  }
+
   /// Returns the request that gives a home these keys, and a key of its own if it has none.
   package static func request(_ keys: SealingKeys, taking zone: Name? = nil) -> HomeRequest {
     .seal(keys, taking: zone, deviceSecret: DeviceKeys.deviceSecret)
