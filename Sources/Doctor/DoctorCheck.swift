@@ -679,7 +679,7 @@ extension DoctorCheck {
   private static func keys(_ home: HomeFindings) -> DoctorCheck {
     let sealing = home.sealing
     let figures = [
-      JSONMember("hasKeys", .bool(sealing.keys != nil)),
+      JSONMember("hasKeys", .bool(sealing.held != nil)),
       JSONMember("isAccountLocked", .bool(sealing.isAccountLocked)),
       JSONMember("lockedZones", .array(sealing.lockedZones.map { .string($0.text) })),
       JSONMember("unreadable", .whole(Int64(sealing.unreadable.count))),
@@ -716,12 +716,12 @@ extension DoctorCheck {
   }
 
   private static func keysText(_ sealing: SealingState) -> String {
-    switch sealing.keys {
+    switch sealing.held {
     case nil:
       "this device knows of no sealed records: the relay's owner can read all but the vault's files"
     case .account(_, let zones)?:
       "\(sealedText(zones)), and this device has the keys: "
-        + (sealing.keys?.current?.checkWords ?? "")
+        + (sealing.held?.current?.checkWords ?? "")
     case .zones(let zones)?:
       "records are sealed, and this device has the keys of "
         + zones.map(\.zone).sorted().map(\.text).joined(separator: ", ") + " alone"

@@ -104,9 +104,7 @@ extension LockstepError: CustomStringConvertible {
       "\u{201C}\(zone)\u{201D} cannot be a zone; use 1 to 255 bytes of UTF-8, no control characters"
     case .homeInUse(let path):
       "another process holds the home \(path); close it there, or open another folder"
-    case .holderGone(let path):
-      "the process that holds the home \(path) did not answer; the edit may have been made: read "
-        + "the records before you repeat it"
+    case .holderGone(let path): LockstepError.textOfGone(path)
     case .holderBusy(let path):
       "the process that holds the home \(path) has too many connections; close some, or try again"
     case .home(let path, let reason): "the home \(path) cannot be used: \(reason)"
@@ -152,6 +150,11 @@ extension LockstepError: CustomStringConvertible {
     case .storage(let reason): "the device's store failed: \(reason)"
     case .closed: "this Lockstep is closed; open the home again"
     }
+  }
+
+  private static func textOfGone(_ path: String) -> String {
+    "the process that holds the home \(path) did not answer; the edit may have been made: read the "
+      + "records before you repeat it"
   }
 
   private static func textOfRevoked(_ account: String) -> String {

@@ -157,8 +157,8 @@ extension RelayClient {
     let credentials = joined.credentials
     do throws(LockstepError) {
       var keys = JoinedKeys(deviceSecret: DeviceKeys.deviceSecret)
-      if let code { keys.keys = try DeviceKeys.opened(joined, code) }
-      guard keys.keys == nil, held == nil else {
+      if let code { keys.held = try DeviceKeys.opened(joined, code) }
+      guard keys.held == nil, held == nil else {
         return NewDevice(credentials: credentials, keys: keys)
       }
       var isNew = code == nil
@@ -166,7 +166,7 @@ extension RelayClient {
         isNew = try DeviceKeys.isUnused(self, token: credentials.token)
       }
       if isNew {
-        keys.keys = sealsNew ? DeviceKeys.make() : nil
+        keys.held = sealsNew ? DeviceKeys.make() : nil
         keys.sealed = .empty
       } else {
         keys.sealed = try DeviceKeys.sealedZones(credentials, self)

@@ -80,8 +80,8 @@ struct QRMatrix {
     }
   }
 
-  /// Returns `bits` followed by the remainder of their division by `divisor`, which has `count` bits
-  /// after its first, for error correction.
+  /// Returns `bits` followed by the remainder of their division by `divisor`, which has `count`
+  /// bits after its first, for error correction.
   private static func withRest(_ bits: Int, _ divisor: Int, _ count: Int) -> Int {
     var rest = bits << count
     for place in (count..<18).reversed() where rest >> place & 1 == 1 {

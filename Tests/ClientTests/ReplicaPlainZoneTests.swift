@@ -81,7 +81,7 @@ struct ReplicaPlainZoneTests {
     #expect(relay.live.count { $0.type == ZoneSeal.hiddenType } == 2)
   }
 
-  /// Whoever seals a zone takes what is plain until the work is done; nobody does afterwards.
+  /// The device that seals a zone takes plain records until the work is done, and none later.
   @Test mutating func aPlainRecordIsNotTakenLater() throws {
     var (desk, phone) = try devices()
     try seal(&desk)
@@ -154,7 +154,7 @@ struct ReplicaPlainZoneTests {
     #expect(relay.live.count { $0.type == ZoneSeal.hiddenType } == 1)
   }
 
-  /// What was deleted before is not brought back by another device that holds it.
+  /// Another device that holds the record does not bring it back.
   @Test mutating func aDeletionThatWaitsIsNotLost() throws {
     var (desk, phone) = try devices()
     phone.pass(milliseconds: 10)

@@ -236,17 +236,17 @@ struct DoctorCheckTests {
     let words = try #require(keys.current?.checkWords)
     func sealed(_ change: (inout SealingState) -> Void) throws -> DoctorCheck {
       try home("keys") {
-        $0.sealing = SealingState(keys: keys)
+        $0.sealing = SealingState(keys)
         change(&$0.sealing)
       }
     }
     expect(try sealed { _ in }, .ok, "sealed, and this device has the keys: \(words)")
     let zones = ["Memos", "Habits"].compactMap { keys.keys(of: Name(trusted: $0)) }
-    expect(try sealed { $0.keys = .zones(zones) }, .ok, "the keys of Habits, Memos alone")
+    expect(try sealed { $0.held = .zones(zones) }, .ok, "the keys of Habits, Memos alone")
     if case .account(let account, _) = keys {
       let some = ZoneSet.only([Name(trusted: "Timer"), Name(trusted: "Memos")])
       expect(
-        try sealed { $0.keys = .account(account, some) }, .ok, "records of Memos, Timer are sealed")
+        try sealed { $0.held = .account(account, some) }, .ok, "records of Memos, Timer are sealed")
     }
     let altered = try sealed { $0.unreadable = [.altered, .notSealed, .altered] }
     expect(altered, .warning, "somebody has changed them at the relay")

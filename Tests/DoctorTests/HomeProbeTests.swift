@@ -57,7 +57,7 @@ struct HomeProbeTests {
     let folder = try TemporaryFolder()
     let home = try home(in: folder)
     let store = try SQLiteReplicaStore(home: home.path)
-    try Replica.setLock(of: store, by: ["plain": ["Vault"]])
+    try store.write([.setValue(key: "seal.locked", #"{"plain":["Vault"],"zones":[]}"#)])
     store.close()
     let keys = try check("keys", of: home)
     #expect(keys.verdict == .problem && keys.seen.hasPrefix("the account's records are sealed"))

@@ -18,7 +18,7 @@ extension Replica {
 
   /// Returns what the home knows of its sealed zones. Another process may hold it.
   package static func sealingState(of store: Store) throws(StorageError) -> SealingState {
-    var state = SealingState(keys: try keys(in: store))
+    var state = SealingState(try keys(in: store))
     if let text = try store.value(ReplicaState.sealLockedKey) {
       let lock = ZoneLock(stored: text)
       state.lockedZones = lock.namedZones.sorted()
@@ -60,10 +60,10 @@ extension Replica {
   }
 }
 
-/// What a home knows of its sealed zones.
+/// Knowledge of a home about its sealed zones.
 package struct SealingState: Hashable, Sendable {
-  /// nil: it seals nothing.
-  package var keys: SealingKeys?
+  /// Keys of the sealed zones; nil: it seals nothing.
+  package var held: SealingKeys?
   /// Zones of which the relay has sealed records, and the home no keys.
   package var lockedZones: [Name] = []
   /// True if the whole account is sealed, and the home does not have its keys.
@@ -73,7 +73,7 @@ package struct SealingState: Hashable, Sendable {
   /// True if there are more of them.
   package var hasMoreUnreadable = false
 
-  package init(keys: SealingKeys? = nil) { self.keys = keys }
+  package init(_ held: SealingKeys? = nil) { self.held = held }
 
   /// True if the relay has sealed records for which the home has no keys.
   package var isLocked: Bool { isAccountLocked || !lockedZones.isEmpty }
@@ -234,9 +234,9 @@ extension ReplicaState {
 
   /// Puts a few records into the outbox, which are then saved with the newest keys. Their versions
   /// stay what they are.
-  mutating func reseal() throws(StorageError) {
+  mutating func reseal() throws(StorageError) -> ReplicaResult {
     guard var resealing = sealing.resealing, position.cursor != nil, hasRoomToBringBack else {
-      return
+      return .done
     }
     let records = try transaction.store.records(after: resealing.done, limit: Limits.resealRecords)
     for record in records {
@@ -247,6 +247,7 @@ extension ReplicaState {
       try saveAgain(record)
     }
     setResealing(records.count < Limits.resealRecords ? nil : resealing)
+    return .done
   }
 
   mutating func setResealing(_ resealing: Resealing?) {

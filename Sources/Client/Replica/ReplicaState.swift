@@ -140,9 +140,7 @@ struct ReplicaState {
       let (result, movedTo) = try setSyncing(zone, isOn)
       return .switched(order, result, movedTo: movedTo)
     case .seal(let order, let keys, let plain, let secret):
-      let (result, movedTo) = try adoptSeals(keys, plain: plain)
-      if let secret, case .success = result { _ = try makeDeviceKey(secret, job.clock) }
-      return .switched(order, result, movedTo: movedTo)
+      return try seal(order, keys, plain, deviceSecret: secret, job.clock)
     case .answerRestore(let order, let app, let wipes):
       return .switched(order, try answerRestore(of: app, wipes: wipes, job.clock), movedTo: nil)
     case .makeDueEdits(let isConnected):
@@ -169,15 +167,23 @@ struct ReplicaState {
       try forgetCursor(restoredThrough: through, lostThrough: lostThrough, in: generation)
       return .applied(Applied(position: position))
     case .makeDeviceKey(let secret): return try makeDeviceKey(secret, job.clock)
-    case .reseal:
-      try reseal()
-      return .done
+    case .reseal: return try reseal()
     case .bringBack:
       try bringBack()
       endRestore()
       return .applied(Applied(position: position))
     case .chunks(let task): return .chunks(try perform(task, job.clock))
     }
+  }
+
+  /// See `AgentOrder.seal`.
+  private mutating func seal(
+    _ order: OrderID, _ keys: SealingKeys, _ plain: PlainRecords, deviceSecret: [UInt8]?,
+    _ clock: ClockReading
+  ) throws(StorageError) -> ReplicaResult {
+    let (result, movedTo) = try adoptSeals(keys, plain: plain)
+    if let deviceSecret, case .success = result { _ = try makeDeviceKey(deviceSecret, clock) }
+    return .switched(order, result, movedTo: movedTo)
   }
 
   private mutating func apply(_ arrivals: [Arrival], _ clock: ClockReading) throws(StorageError)
@@ -197,7 +203,7 @@ struct ReplicaState {
     _ identity: HomeIdentity, _ joined: JoinedKeys, _ clock: ClockReading
   ) throws(StorageError) -> Result<LoadedHome, EditFailure> {
     try join(identity)
-    if let keys = joined.keys {
+    if let keys = joined.held {
       if case (.failure(let failure), _) = try adoptSeals(keys, plain: .replaced) {
         try discard()
         try load()

@@ -162,7 +162,7 @@ struct ZoneLock: Hashable {
   }
 }
 
-/// How far a device has come that has made new keys, and saves all records again with them.
+/// Progress of a device that has made new keys, and saves all records again with them.
 struct Resealing: Hashable {
   /// Records up to this one are done; nil: none is.
   var done: RecordKey?

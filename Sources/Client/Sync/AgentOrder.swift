@@ -84,7 +84,7 @@ package enum AgentOrder: Sendable {
 /// Keys of a device that joins an account.
 package struct JoinedKeys: Hashable, Sendable {
   /// Keys of sealed zones, as in `AgentOrder.seal`; nil: those that the home has.
-  package var keys: SealingKeys?
+  package var held: SealingKeys?
   /// Zones of the account that are sealed, for a home without any keys: it is locked for them, and
   /// for no others, until it has keys. nil: not known.
   package var sealed: ZoneSet?
@@ -92,9 +92,9 @@ package struct JoinedKeys: Hashable, Sendable {
   package var deviceSecret: [UInt8]?
 
   package init(
-    _ keys: SealingKeys? = nil, sealed: ZoneSet? = nil, deviceSecret: [UInt8]? = nil
+    _ held: SealingKeys? = nil, sealed: ZoneSet? = nil, deviceSecret: [UInt8]? = nil
   ) {
-    self.keys = keys
+    self.held = held
     self.sealed = sealed
     self.deviceSecret = deviceSecret
   }

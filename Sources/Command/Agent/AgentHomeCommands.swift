@@ -227,8 +227,8 @@ enum AgentStatusCommand {
 
 extension AgentStatusCommand {
   fileprivate static func json(_ status: HomeStatus, _ sealing: SealingState) -> JSONValue {
-    let words = sealing.keys?.current.map { JSONValue.string($0.checkWords) }
-    let json = status.json.setting("hasKeys", to: .bool(sealing.keys != nil))
+    let words = sealing.held?.current.map { JSONValue.string($0.checkWords) }
+    let json = status.json.setting("hasKeys", to: .bool(sealing.held != nil))
       .setting("words", to: words)
     guard sealing.isLocked else { return json }
     let zones = sealing.lockedZones.map { JSONValue.string($0.text) }
@@ -238,7 +238,7 @@ extension AgentStatusCommand {
   /// Returns a line about the home's keys; empty if it has none, and knows of no sealed records.
   fileprivate static func keysLine(_ sealing: SealingState) -> String {
     var parts: [String] = []
-    if let keys = sealing.keys { parts.append(keys.current?.checkWords ?? "of its zones alone") }
+    if let keys = sealing.held { parts.append(keys.current?.checkWords ?? "of its zones alone") }
     let locked = sealing.lockedZones.map(\.text).joined(separator: ", ")
     if sealing.isAccountLocked {
       parts.append("none, although the account's records are sealed; see lockstep doctor")

@@ -30,7 +30,7 @@ package struct ZoneSealing {
     self.progress = progress
   }
 
-  /// What became of one zone.
+  /// Result of the work on one zone.
   package struct Outcome {
     package let zone: Name
     /// Plain records that were replaced by sealed ones.

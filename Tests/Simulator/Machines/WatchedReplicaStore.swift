@@ -101,10 +101,6 @@ package final class WatchedReplicaStore: ReplicaStore {
     try backing.lostRecords(limit: limit, bytes: bytes)
   }
 
-  package func records(after key: RecordKey?, limit: Int) throws(StorageError) -> [Record] {
-    try backing.records(after: key, limit: limit)
-  }
-
   package func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try backing.isLost(key) }
 
   package func greatestTag() throws(StorageError) -> ChangeTag { try backing.greatestTag() }

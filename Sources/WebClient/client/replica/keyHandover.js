@@ -105,7 +105,7 @@ export function makeKeys(state, { secret, without }, clock) {
   }
   const records = rotation.records.map((record) => mutationOf(state, record, clock))
     .filter((mutation) => mutation !== null);
-  return { records, keys: rotation.all.storedValue, without, receivers: rotation.receivers };
+  return { records, keys: rotation.keys.storedValue, without, receivers: rotation.receivers };
 }
 
 /** Returns the error that another device has made keys since this one has read. */
