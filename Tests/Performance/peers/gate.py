@@ -10,6 +10,7 @@ import statistics
 import counting
 import library
 import programs
+import sealing
 from progress import run_measurement
 from programs import RunError
 from runs import Setting, figures, run
@@ -19,7 +20,7 @@ from workloads import Shape
 DESCRIPTION = """\
 Measures the relay with `scripts/peers --count`, and a save by the library for apps,
 and compares user instructions, allocations, system calls, the memory of an idle
-connection, and the syncs of a save with the limits in
+connection, the syncs of a save, and the cost of a sealed save with the limits in
 Tests/Performance/peers/limits.json. Fails on cost regressions. Takes a few
 minutes; if a figure exceeds its limit, all are measured again, and the lower
 value counts. Needs valgrind and strace; figures not measured are reported.
@@ -40,6 +41,8 @@ FURTHER, ROOM_FOR_FURTHER, ONE_MORE = "one further ", 1.3, 0.9
 # the program's code, whose pages depend on where the linker puts it: over a megabyte.
 FEW_IDLE, MANY_IDLE = (Shape("storm", 40, devices, ("--settle", "1")) for devices in (20, 100))
 IDLE_BYTES = ("bytes", "an idle connection")
+# The limit is a promise, and is not recorded anew.
+SEALED_SAVE = ("times those of a plain account", "a sealed save on its device, user instructions")
 # The number of messages that share a commit or a send depends on timing, and so do the system
 # calls.
 RESTLESS = ("40 messages under way, each to five, for each", "a save of 40 devices that save at once",
@@ -95,6 +98,10 @@ def measure(root, tools, binary, progress):
         saves, reasons = library.count(setting, progress)
         measured.update(saves)
         skipped.update(reasons)
+        try:
+            measured[SEALED_SAVE] = sealing.ratio_of_saves(setting, progress)
+        except RunError as error:
+            skipped["a sealed save"] = str(error)
         measured[IDLE_BYTES] = (many - few) / (connections(MANY_IDLE) - connections(FEW_IDLE))
         progress.end()
     return measured, skipped
@@ -128,6 +135,8 @@ def record_limits(measured):
 
 
 def limit_for(key, measured):
+    if key == SEALED_SAVE:
+        return sealing.SAVE_RATIO_MOST
     if key[1].startswith(FURTHER):
         return rounded(max(measured * ROOM_FOR_FURTHER, max(measured, 0) + ONE_MORE))
     return rounded(measured * (ROOM_FOR_MEMORY if key == IDLE_BYTES else ROOM))

@@ -42,7 +42,7 @@ SAVE_RATIO_MOST = 1.3
 # Bytes of the fields: a check mark, a to-do or a short memo, a long memo.
 SIZES, USUAL = (40, 200, 2_000), 200
 # Saves that are counted under valgrind, and saves of which the processor time is measured.
-COUNTED, TIMED, FIRST = 200, 1_000, 100_000
+COUNTED, TIMED, FIRST = 200, 500, 100_000
 # Edits of a transaction (docs/sidecar.md), and records that one sync sends.
 TRANSACTION = 400
 WAIT_SECONDS = 600
@@ -65,7 +65,6 @@ def main(root, arguments=None):
 
     def measured(progress):
         binary = programs.release(root, given.binary)
-        sys.path.insert(0, os.path.join(root, "Sources", "PythonClient", "src"))
         found = {}
         with Setting(root, (None, None, None), binary, given.disk, 1, progress) as setting:
             for name in given.only or sorted(PARTS):
@@ -123,7 +122,7 @@ class Agent(Server):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RunError(f"the agent has {self.records()} records, not {records}: "
                                f"{self.log_text()[-500:]}")
-            time.sleep(0.02)
+            time.sleep(0.002)
 
 
 class Wire:
@@ -180,7 +179,7 @@ class Account:
             self.setting, os.path.join(self.folder, "relay"), **self.wrapper("relay")))
         self.wires = {name: Wire(self.relay.port) for name in ("writer", "reader")}
         self.homes = {name: os.path.join(self.folder, name) for name in self.wires}
-        self.join("writer", "--new", *(["--sealed"] if self.kind == "sealed" else []))
+        self.join("writer", "--new", "--" + self.kind)
         return self
 
     def __exit__(self, *_):
@@ -234,11 +233,12 @@ def fields_of(size, number):
     return fields
 
 
-def save(home, size, first, count):
-    """Saves records one by one; each is at the relay before the next one."""
+def save(home, size, first, count, reader):
+    """Saves records one by one; each is at the relay, and at the reader, before the next one."""
     for number in range(first, first + count):
         home.save(ZONE, "Todo", fields_of(size, number), name=name_of(number))
         synced(home)
+        reader.wait_for(number + 1)
 
 
 def synced(home):
@@ -252,6 +252,9 @@ def name_of(number):
 
 
 def home_of(agent):
+    package = os.path.join(agent.setting.root, "Sources", "PythonClient", "src")
+    if package not in sys.path:
+        sys.path.insert(0, package)
     from lockstep import Home
     return Home(agent.home, timeout=WAIT_SECONDS)
 
@@ -261,9 +264,7 @@ def home_of(agent):
 def count_instructions(setting, given, progress):
     """User instructions for each save by program and kind; a list of values each. Those of the sync
     that follows each save are taken off."""
-    if not shutil.which("valgrind"):
-        raise RunError("valgrind is not installed (apt install valgrind)")
-    counter = Instructions(setting, None)
+    counter = counter_of(setting)
     found = {}
     for repetition in range(min(given.repeat, 3)):
         for counts in ("writer", "reader", "relay"):
@@ -272,6 +273,22 @@ def count_instructions(setting, given, progress):
                 value = instructions_of(setting, counter, counts, kind)
                 found.setdefault(counts, {}).setdefault(kind, []).append(value)
     return found
+
+
+def ratio_of_saves(setting, progress):
+    """Instructions of a sealed save on its device, relative to a plain one."""
+    counter = counter_of(setting)
+    counts = {}
+    for kind in KINDS:
+        progress(f"user instructions: a save on its device, {kind}")
+        counts[kind] = instructions_of(setting, counter, "writer", kind)
+    return counts["sealed"] / counts["plain"]
+
+
+def counter_of(setting):
+    if not shutil.which("valgrind"):
+        raise RunError("valgrind is not installed (apt install valgrind)")
+    return Instructions(setting, None)
 
 
 def instructions_of(setting, counter, counts, kind, size=USUAL):
@@ -286,15 +303,10 @@ def instructions_of(setting, counter, counts, kind, size=USUAL):
             return counter.read(counted, "")[counter.names[0]]
 
         with home_of(writer) as home:
-            save(home, size, 0, 20)
-            reader.wait_for(20)
+            save(home, size, 0, 20, reader)
             rest = counting(lambda: [synced(home) for _ in range(COUNTED)])
-
-            def work():
-                save(home, size, 20, COUNTED)
-                reader.wait_for(20 + COUNTED)
-
-            return (counting(work) - rest) / COUNTED
+            saves = counting(lambda: save(home, size, 20, COUNTED, reader))
+            return (saves - rest) / COUNTED
 
 
 # MARK: processor time and bytes
@@ -327,11 +339,9 @@ def saves_of(setting, kind, size):
         account.pair()
         writer, reader = account.run("writer"), account.run("reader")
         with home_of(writer) as home:
-            save(home, size, 0, 50)
-            reader.wait_for(50)
+            save(home, size, 0, 50, reader)
             before = state_of(account, writer, reader)
-            save(home, size, 50, TIMED)
-            reader.wait_for(50 + TIMED)
+            save(home, size, 50, TIMED, reader)
             after = state_of(account, writer, reader)
     return {name: (after[name] - before[name]) / TIMED for name in after}
 
