@@ -32,8 +32,8 @@ import LockstepSealing
 //
 // DEVICE saves what AUTHOR has made. VERSION are the bytes of a record version
 // (`RecordVersion.bytes`). SHOWN is `shown` if the relay sees the record's type, else `hidden`.
-// KEYS are the JSON of `SealingKeys.storedValue`, WITHOUT eight bytes a device. An answer is one line as
-// well: `error` if the request is not valid, `-` where there is no result.
+// KEYS are the JSON of `SealingKeys.storedValue`, WITHOUT eight bytes a device. An answer is one
+// line as well: `error` if the request is not valid, `-` where there is no result.
 
 func decoded(_ word: Substring) -> [UInt8]? { word == "-" ? [] : Base64.decodeURL(word) }
 
