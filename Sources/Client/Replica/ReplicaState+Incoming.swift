@@ -152,6 +152,8 @@ extension ReplicaState {
   private mutating func apply(
     _ arrived: ArrivedRecord, isSnapshot: Bool, _ applied: inout Applied
   ) throws(StorageError) {
+    // At the relay, it is another record than the sealed one of this name.
+    if case .unsealed(let record) = arrived { return try handle(unsealed: record, &applied) }
     let key = arrived.key
     // The change in flight is frozen, and its answer comes first: only the answer shows if this
     // version was made on top of it or independently.
@@ -164,7 +166,7 @@ extension ReplicaState {
     case .plain(let record): try applyRecord(record, isSnapshot: isSnapshot, &applied)
     case .opened(let opened): try applyOpened(opened, isSnapshot: isSnapshot, &applied)
     case .missing(let key, let tag): try restoreAtRelay(key, deletedAt: tag)
-    case .unsealed(let record): try handle(unsealed: record, &applied)
+    case .unsealed: break
     }
   }
 
