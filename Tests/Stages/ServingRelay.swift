@@ -69,6 +69,16 @@ package final class ServingRelay {
     try group.start()
   }
 
+  /// Makes an account without devices, as a relay's owner does, in the store of one that does not
+  /// run yet. Returns the code for its first device.
+  package static func ownersAccount(inStore folder: String) throws -> String {
+    let store = try SQLiteZoneStore(directory: folder, opening: 1)
+    let wall = SystemClock.moment().wall
+    let (offer, request) = try AccountOffer.make(label: "", secrets: Entropy.secrets, wall: wall)
+    _ = try store.commit([request], wall: wall)
+    return offer.pairing.code
+  }
+
   /// Stops the relay, unless it has stopped.
   package func stop() throws {
     guard !isStopped else { return }
