@@ -300,7 +300,8 @@ def start_shell(stage, text, folder, environment):
                   flags=re.MULTILINE)
     # A person reads the code on one device and types it on the other.
     text = re.sub(r"^(.*agent pair [^#\n]*)", r"\1 | tee pair ", text, flags=re.MULTILINE)
-    text = text.replace("--code -", "--code $(grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){2}' pair | tail -1)")
+    code = "$(grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){2,5}' pair | head -1)"
+    text = text.replace("--code -", f"--code {code}")
     # A server needs a moment.
     port = address.rsplit(":", 1)[1]
     text = re.sub(r"^(.*lockstep relay .*&) *(#.*)?$",
