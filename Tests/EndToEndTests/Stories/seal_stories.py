@@ -147,7 +147,6 @@ def story_a_command_that_was_killed_is_given_again():
 def story_what_cannot_be_sealed_is_said():
     with plain_account() as (directory, relay, phone, laptop):
         phone.refuses("seal", "Memoz", says=["no records in a zone Memoz", "Clipboard, Habits"])
-        phone.refuses("seal", "Vault", says="seal of its own")
         phone.refuses("seal", "Keys", says="give each other keys")
         refused("agent", "seal", home=phone.path, code=2, says="ZONE")
         reader = Home(os.path.join(directory, "reader"))

@@ -58,10 +58,10 @@ class Device:
 
 
 @contextlib.contextmanager
-def devices(count=2, *options):
-    """A relay, and devices of one account with a folder each."""
+def devices(count=2, *options, joins=()):
+    """A relay, and devices of one account with a folder each. `joins`: options of the first join."""
     with folder() as directory, Relay(*options) as relay:
-        phone = Home.new(relay, directory, "phone")
+        phone = Home.new(relay, directory, "phone", *joins)
         # The first file creates the vault's key, which pairing codes then transfer.
         first = os.path.join(directory, "first")
         with open(first, "w") as file:
@@ -362,7 +362,7 @@ def story_a_forgotten_file_stays():
 
 def story_a_vault_is_written_out_as_the_files_that_it_is():
     """By a device that has the key; one without the key writes its chunks."""
-    with devices() as (_, phone, laptop):
+    with devices(joins=["--plain"]) as (_, phone, laptop):
         phone.write(random_bytes(700_000))
         phone.add()
         laptop.add()

@@ -48,7 +48,7 @@ def story_who_has_no_key_cannot_empty_a_sealed_file():
     """An unencrypted record without chunks needs no key. Under the sealed file's record name it is
     rejected: no device accepts it, whatever file name it contains."""
     for names_itself in [False, True]:
-        with devices() as (relay, phone, laptop):
+        with devices(joins=["--plain"]) as (relay, phone, laptop):
             phone.write(b"dear diary, nobody shall read this")
             phone.add()
             laptop.add()
@@ -71,7 +71,7 @@ def story_a_record_of_another_type_does_not_delete_a_file():
     """A writer without the key saves a record of another type under the file's record name. No
     device deletes the file, whether it is running or syncs later, and a person who adds the file
     again replaces the record. So does a change of the file with a relay out of reach."""
-    with devices(3) as (relay, phone, laptop, tablet):
+    with devices(3, joins=["--plain"]) as (relay, phone, laptop, tablet):
         phone.write(b"dear diary, nobody shall delete this")
         for device in [phone, laptop, tablet]:
             device.add()
@@ -103,7 +103,7 @@ def story_a_record_of_another_type_does_not_delete_a_file():
 def story_a_plain_file_does_not_take_the_place_of_the_vaults_key():
     """The record of a file that is not sealed has the file's name, and the vault's key has a record
     of its own in the same zone."""
-    with devices() as (relay, phone, laptop):
+    with devices(joins=["--plain"]) as (relay, phone, laptop):
         phone.write(b"not a key", name="key")
         for _ in range(2):
             phone.home.refuses("vault", "add", phone.path("key"), "--plain",
@@ -116,7 +116,7 @@ def story_a_plain_file_does_not_take_the_place_of_the_vaults_key():
 
 def story_a_change_that_was_under_way_stands_against_a_stranger():
     """The file was changed when the stranger's record arrived: the sealed version wins."""
-    with devices() as (relay, phone, laptop):
+    with devices(joins=["--plain"]) as (relay, phone, laptop):
         phone.write(b"one")
         phone.add()
         laptop.add()
@@ -135,7 +135,7 @@ def story_a_change_that_was_under_way_stands_against_a_stranger():
 def story_an_export_keeps_a_strangers_files_apart():
     """Under the file's own name unencrypted, and under one that sorts before all others: the sealed
     file is the one in vault/."""
-    with devices() as (relay, phone, _):
+    with devices(joins=["--plain"]) as (relay, phone, _):
         phone.write(b"what is sealed")
         phone.add()
         stranger = device_without_key(relay, phone)
@@ -154,7 +154,7 @@ def story_an_export_keeps_a_strangers_files_apart():
 def story_a_file_that_was_emptied_elsewhere_leaves_a_copy():
     """A program on one device empties the file: the others keep its former contents, as a conflict
     copy that is the same everywhere."""
-    with devices(3) as (_, phone, laptop, tablet):
+    with devices(3, joins=["--plain"]) as (_, phone, laptop, tablet):
         phone.write(b"what was in it")
         for device in [phone, laptop, tablet]:
             device.add()
