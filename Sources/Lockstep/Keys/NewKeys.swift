@@ -24,8 +24,10 @@ package struct NewKeys: Sendable {
     of folder: HomeFolder, _ device: DeviceID, without gone: [DeviceID] = [],
     _ call: RelayClient, token: String
   ) throws(LockstepError) -> NewKeys {
-    let devices = try call.devices(token: token).devices
+    // First the home: a device that joins in between is then in the list, and is not taken for one
+    // that has left.
     let home = try Home(folder)
+    let devices = try call.devices(token: token).devices
     guard
       let rotation = KeyRotation(
         of: home.keys, secret: DevicePlatform.secrets.bytes(KeyGeneration.count), by: device,
