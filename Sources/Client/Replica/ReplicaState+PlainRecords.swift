@@ -79,15 +79,19 @@ extension ReplicaState {
   /// Returns the zones that the record of the keys seals, if the home's keys do not seal all of
   /// them.
   private mutating func sealingOfRing() throws(StorageError) -> ZoneSet? {
-    guard let generation = sealing.held?.current, let held = sealing.held?.sealed,
-      let ring = try transaction.record(KeyRing.key)
+    guard let held = sealing.held?.sealed, let ring = try transaction.record(KeyRing.key),
+      let further = keys(inRing: ring)?.sealed, !further.isSubset(of: held)
     else { return nil }
+    return further
+  }
+
+  /// Returns nil if the record was made with newer keys, which are still to come, or is not one of
+  /// keys.
+  func keys(inRing record: Record) -> SealingKeys? {
+    guard let generation = sealing.held?.current else { return nil }
     do throws(KeyRing.Fault) {
-      let keys = try KeyRing.keys(in: ring.value, openedBy: generation)
-      guard let further = keys.sealed, !further.isSubset(of: held) else { return nil }
-      return further
+      return try KeyRing.keys(in: record.value, openedBy: generation)
     } catch {
-      // It was made with newer keys, which are still to come, or is not one.
       return nil
     }
   }

@@ -513,19 +513,9 @@ extension ReplicaState {
     let sealsNothing = sealing.isEmpty || sealing.held?.sealed == ZoneSet.empty
     guard scope.zones == nil, sealsNothing else { return }
     for record in arrived.compactMap(\.record)
-    where record.key == KeyRing.key && !record.isDeleted && !opens(ring: record) {
+    where record.key == KeyRing.key && !record.isDeleted && keys(inRing: record) == nil {
       sealing.lock.lock(KeyRing.sealedZones(in: record.value))
       storeLock()
-    }
-  }
-
-  private func opens(ring record: Record) -> Bool {
-    guard let generation = sealing.held?.current else { return false }
-    do throws(KeyRing.Fault) {
-      _ = try KeyRing.keys(in: record.value, openedBy: generation)
-      return true
-    } catch {
-      return false
     }
   }
 

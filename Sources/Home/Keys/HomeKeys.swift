@@ -12,22 +12,25 @@ import LockstepWire
 /// Keys with which a home seals its account's zones: how they are made, given to another device and
 /// taken from one. They never leave a device unencrypted, unless a person writes them down.
 package enum HomeKeys {
-  /// Returns the keys of the home; nil if it seals nothing. Another process may hold the home.
-  package static func keys(in folder: HomeFolder) throws(CommandFailure) -> SealingKeys? {
+  /// Returns what `body` reads in the home's store. Another process may hold the home.
+  package static func reading<Value>(
+    _ folder: HomeFolder, _ body: (SQLiteReplicaStore) throws(StorageError) -> Value
+  ) throws(CommandFailure) -> Value {
     try CommandFailure.wrap { () throws(StorageError) in
       let store = try SQLiteReplicaStore(reading: folder.path)
       defer { store.close() }
-      return try Replica.keys(in: store)
+      return try body(store)
     }
+  }
+
+  /// Returns the keys of the home; nil if it seals nothing. Another process may hold the home.
+  package static func keys(in folder: HomeFolder) throws(CommandFailure) -> SealingKeys? {
+    try reading(folder) { store throws(StorageError) in try Replica.keys(in: store) }
   }
 
   /// Returns what the home knows of its sealed zones. Another process may hold the home.
   package static func sealingState(of folder: HomeFolder) throws(CommandFailure) -> SealingState {
-    try CommandFailure.wrap { () throws(StorageError) in
-      let store = try SQLiteReplicaStore(reading: folder.path)
-      defer { store.close() }
-      return try Replica.sealingState(of: store)
-    }
+    try reading(folder) { store throws(StorageError) in try Replica.sealingState(of: store) }
   }
 
   /// Returns the request that gives a home these keys, and a key of its own if it has none.
@@ -54,22 +57,14 @@ package enum HomeKeys {
 
   /// True if the account's records are sealed, and the home does not have the keys.
   package static func isLocked(_ folder: HomeFolder) throws(CommandFailure) -> Bool {
-    try CommandFailure.wrap { () throws(StorageError) in
-      let store = try SQLiteReplicaStore(reading: folder.path)
-      defer { store.close() }
-      return try Replica.isLocked(store)
-    }
+    try reading(folder) { store throws(StorageError) in try Replica.isLocked(store) }
   }
 
   /// True if records of the zone are sealed, and the home does not have the keys.
   package static func isLocked(
     _ zone: Name, _ folder: HomeFolder
   ) throws(CommandFailure) -> Bool {
-    try CommandFailure.wrap { () throws(StorageError) in
-      let store = try SQLiteReplicaStore(reading: folder.path)
-      defer { store.close() }
-      return try Replica.isLocked(zone, in: store)
-    }
+    try reading(folder) { store throws(StorageError) in try Replica.isLocked(zone, in: store) }
   }
 
   /// Makes the home a device of the account, with these keys if there are any: both or neither.

@@ -76,10 +76,8 @@ package struct ZoneSealing {
   ) throws(CommandFailure) -> DevicesWithoutKeys {
     let devices = try member.call.devices(token: member.token).devices
     let own = HomeStatus(json: try session.send(.status)).device
-    let members = try CommandFailure.wrap { () throws(StorageError) in
-      let store = try SQLiteReplicaStore(reading: session.folder.path)
-      defer { store.close() }
-      return try Replica.members(in: store)
+    let members = try HomeKeys.reading(session.folder) { store throws(StorageError) in
+      try Replica.members(in: store)
     }
     let lacking = devices.filter { device in
       device.id.text != own && zones.contains { device.scope.includes($0) }

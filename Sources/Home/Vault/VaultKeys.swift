@@ -30,10 +30,8 @@ package enum VaultKeys {
     in folder: HomeFolder
   ) throws(CommandFailure) -> (zone: ZoneKeys, former: [VaultKey])? {
     guard folder.exists else { return nil }
-    return try CommandFailure.wrap { () throws(StorageError) in
-      let store = try SQLiteReplicaStore(reading: folder.path)
-      defer { store.close() }
-      return try store.onOneView { () throws(StorageError) in
+    return try HomeKeys.reading(folder) { store throws(StorageError) in
+      try store.onOneView { () throws(StorageError) in
         guard let keys = try Replica.keys(in: store)?.keys(of: VaultApp.zone) else { return nil }
         let records = try store.records(zone: VaultApp.zone, type: VaultApp.keyType)
         let former = records.filter { !$0.isDeleted }.compactMap { FormerVaultKey.key(in: $0) }
