@@ -145,6 +145,11 @@ public final class Lockstep: Sendable {
         reason: "the link is of the relay \(other.url), and this home was opened for \(relay.url): "
           + "open it for that relay")
     }
+    if typed.code.carriesKeys, typed.code.secret == nil {
+      throw LockstepError.invalidCode(
+        reason: "that link has the first half of the code alone: type the whole code, which has "
+          + "24 letters and digits; nothing was sent")
+    }
     try await join(typed.code, deviceName, sealed: sealed)
   }
 

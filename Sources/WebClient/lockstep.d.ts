@@ -167,7 +167,8 @@ export interface PairingOptions {
 export interface PairingCode {
   /** What a person types on the other device: 12 letters, or 24 if the code carries keys. */
   code: string;
-  /** The first 12 letters, for a link. The other device then asks for the rest. */
+  /** The first 12 letters, for a link, followed by `&keys` if there are more. `join` takes it as it
+   * is, and asks for the rest. */
   linkCode: string;
   expiresAt: number;
   /** What that device may use; missing if it is everything. */

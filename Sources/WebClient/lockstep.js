@@ -41,7 +41,8 @@
  *   wrong, `askSecondHalf({isWrong, triesLeft})` resolves with them, null to give up.
  *   A device with `status.needsKeys` joins its account again in this way, to get the keys.
  *   `issueCode({zones?, access?, expiresIn?})`: a code for another device, `{code, linkCode,
- *   expiresAt, scope?}`; `linkCode` is the part of it for a link. `zones`, 1 to 16 names,
+ *   expiresAt, scope?}`; `linkCode` is what a link may have of it: its first half, with a mark if
+ *   there is a second, which `join` takes, too. `zones`, 1 to 16 names,
  *   and `access`, "read" or "write", limit that device; what is missing is that of this device,
  *   and more than it has is refused. `expiresIn`: seconds for which the code is valid, 10 to 600;
  *   it does not limit the device. `devices()`: a limited device has a `scope`, `{zones?, access}`,
@@ -81,7 +82,7 @@ import { fieldsOf, itemOf } from "./client/live/item.js";
 import { Each, Latest } from "./client/live/latest.js";
 import { LiveList } from "./client/live/liveList.js";
 import { SteadyStatus } from "./client/live/steadyStatus.js";
-import { typedCode, wholeCode } from "./client/pairingCode.js";
+import { markedCode, typedCode, wholeCode } from "./client/pairingCode.js";
 import { pairingRequest } from "./client/pairingRequest.js";
 import { unjoinedDevice } from "./client/record.js";
 import { EditError } from "./client/replica/editing.js";
@@ -306,11 +307,11 @@ export class Lockstep {
     if (typeof text !== "string") {
       throw new EditError("badCode", "a code is a text, which another device's issueCode gives");
     }
-    const { code, secret } = typedCode(text);
+    const { code, ...typed } = typedCode(text);
     return this.#join(async (described) => {
       const known = await this.#store.value("identity");
       return this.#accounts.pair(code, described, known?.accountID ?? null);
-    }, device, { code, secret, ask });
+    }, device, { code, ...typed, ask });
   }
 
   async issueCode(options = {}) {
@@ -326,7 +327,7 @@ export class Lockstep {
     const issued = await this.#accounts.issueCode(token, options, wrapped);
     const code = wholeCode(issued.code, secret);
     if (code === null) throw new WireError("invalid pairing code");
-    return { ...issued, code, linkCode: issued.code };
+    return { ...issued, code, linkCode: markedCode(issued.code) };
   }
 
   async checkWords() { return (await keysIn(this.#store))?.account?.current.checkWords() ?? null; }
@@ -463,7 +464,7 @@ export class Lockstep {
         const keys = await this.#codeKeys.unwrap(wrapped, { account, ...typed });
         await this.#tabs.order("joinSealed", { identity, keys });
       } else {
-        if (typed?.secret) {
+        if (typed?.carriesKeys) {
           await this.#codeKeys.checkVaultKey(typed, async (place) =>
             (includes(scope, place.zone) ? this.#accounts.record(token, place) : null));
         }

@@ -87,6 +87,7 @@ struct SealedAccountTests {
       at: URL(filePath: folder.path("mac")), relay: url, records: [Todo.self])
     for code in [
       "\(Self.half)-C4VH", "\(Self.half)-C4VH-1EZB-83NU", "http://127.0.0.1:2/#code=\(Self.half)",
+      "http://127.0.0.1:1/#code=\(Self.half)&keys",
     ] {
       let failure = await #expect(throws: LockstepError.self) {
         try await mac.join(code: code, deviceName: "mac")

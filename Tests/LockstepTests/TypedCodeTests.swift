@@ -18,12 +18,23 @@ struct TypedCodeTests {
   func aLinkSaysTheRelayToo(code: String) throws {
     let link = TypedCode.deviceLink(to: relay, code)
     #expect(link == "lockstep+http://10.0.0.1:5625/#code=" + code)
-    let page = TypedCode.pageLink(to: relay, code)
+    let page = TypedCode.pageLink(to: relay, code, carriesKeys: false)
     #expect(page == "http://10.0.0.1:5625/#code=" + code)
     for text in [link, " \(link)\n", page] {
       let typed = try TypedCode(text)
       #expect(typed.relay == relay && typed.code.text == code)
     }
+  }
+
+  @Test func aLinkWithTheFirstHalfAloneSaysThatThereIsASecond() throws {
+    let half = "7Q2M-0XKD-9RTA"
+    let link = TypedCode.pageLink(to: relay, half, carriesKeys: true)
+    #expect(link == "http://10.0.0.1:5625/#code=7Q2M-0XKD-9RTA&keys")
+    let typed = try TypedCode(link)
+    #expect(typed.relay == relay && typed.code.relayPart == half)
+    #expect(typed.code.secret == nil && typed.code.carriesKeys)
+    #expect(try !TypedCode(half).code.carriesKeys)
+    #expect(try TypedCode("\(half)-C4VH-1EZB-83NW").code.carriesKeys)
   }
 
   @Test(arguments: [

@@ -107,7 +107,9 @@ enum AgentPairCommand {
     let keys: SealingKeys?
 
     var text: String { code?.text ?? offer.code }
-    var pageLink: String { TypedCode.pageLink(to: relay, offer.code) }
+    var pageLink: String {
+      TypedCode.pageLink(to: relay, offer.code, carriesKeys: keys != nil)
+    }
     var deviceLink: String { TypedCode.deviceLink(to: relay, text) }
 
     var json: JSONValue {

@@ -19,7 +19,7 @@ enum PairingKeys {
   static func open(
     _ joined: JoinAnswer, _ code: JoinCode?, _ records: VaultRecords
   ) throws(CommandFailure) -> (SealingKeys?, JoinSecret?) {
-    guard let code, joined.wrapped != nil || code.secret != nil else { return (nil, nil) }
+    guard let code, joined.wrapped != nil || code.carriesKeys else { return (nil, nil) }
     var secret = code.secret
     var problem = "the account's records are sealed, and that code is its first half alone"
     for _ in 0..<attemptsMax {

@@ -5,11 +5,11 @@ import LockstepSealing
 /// A pairing code as a person enters it: the code itself, or the link printed with it, from the
 /// command line or from standard input.
 ///
-///     http://RELAY:5625/#code=7Q2M-0XKD-9RTA
+///     http://RELAY:5625/#code=7Q2M-0XKD-9RTA&keys
 ///     lockstep+http://RELAY:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
 ///
 /// A link for browsers contains the relay's part only, because the relay's own page would read the
-/// rest. The whole code is in a link that no browser opens. The same applies to https://.
+/// rest, and a mark if there is more. The whole code is in a link that no browser opens. The same applies to https://.
 package struct TypedCode: Equatable {
   package let code: JoinCode
   /// Relay of the link; nil for a code alone.
@@ -36,9 +36,12 @@ package struct TypedCode: Equatable {
     code = try Self.code(String(link[mark.upperBound...]))
   }
 
-  /// Returns a link for a browser. `relayPart`: the relay's part of the code.
-  package static func pageLink(to relay: RelayAddress, _ relayPart: String) -> String {
-    relay.url + mark + relayPart
+  /// Returns a link for a browser. `relayPart`: the relay's part of the code. `carriesKeys`: the
+  /// device that opens it must not join without keys.
+  package static func pageLink(
+    to relay: RelayAddress, _ relayPart: String, carriesKeys: Bool
+  ) -> String {
+    relay.url + mark + JoinCode.linked(relayPart, carriesKeys: carriesKeys)
   }
 
   /// Returns a link for the program on another device; it may contain the whole code.

@@ -7,10 +7,15 @@ import { EditError } from "./replica/editing.js";
  *
  *     7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
  *     └ relay's part ┘ └ the secret ┘
+ *
+ * A link that a browser opens has the first half alone, and a mark if the secret belongs to it:
+ *
+ *     7Q2M-0XKD-9RTA&keys
  */
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const half = 12;
+const keysMark = "&keys";
 
 /** Returns the letters of a typed text; null if it has others. @param {string} typed */
 export function lettersIn(typed) {
@@ -22,20 +27,26 @@ const withoutSpace = (typed) => typed.replace(/[\s-]/gu, "");
 
 /**
  * Returns the part of a typed code to send, and the letters of its secret, null if it has none. A
- * text up to the length of one half is sent as it was typed: the relay checks it.
+ * text up to the length of one half is sent as it was typed: the relay checks it. `carriesKeys`:
+ * the code has a second half, also if it is not in the text.
  *
  * @param {string} typed
- * @returns {{code: string, secret: string | null}}
+ * @returns {{code: string, secret: string | null, carriesKeys: boolean}}
  * @throws {EditError} if the text is longer but does not have both halves: none of it may be sent,
  *   because the mistake may be in either half
  */
 export function typedCode(typed) {
-  if ([...withoutSpace(typed)].length <= half) return { code: typed, secret: null };
-  const letters = lettersIn(typed);
+  const isMarked = withoutSpace(typed).endsWith(keysMark);
+  const text = isMarked ? typed.slice(0, typed.lastIndexOf(keysMark)) : typed;
+  if ([...withoutSpace(text)].length <= half) {
+    return { code: text, secret: null, carriesKeys: isMarked };
+  }
+  const letters = lettersIn(text);
   if (letters?.length !== 2 * half) {
     throw new EditError("badCode", "a code has 12 letters and digits, or 24; type it again");
   }
-  return { code: grouped(letters.slice(0, half)), secret: letters.slice(half) };
+  const [code, secret] = [grouped(letters.slice(0, half)), letters.slice(half)];
+  return { code, secret, carriesKeys: true };
 }
 
 /**
@@ -62,5 +73,9 @@ export function wholeCode(code, secret) {
   const letters = typeof code === "string" ? lettersIn(code) : null;
   return letters?.length === half ? grouped(letters + secret) : null;
 }
+
+/** Returns the text for a link to a code whose second half opens keys. @param {string} code the
+ * relay's part */
+export const markedCode = (code) => code + keysMark;
 
 const grouped = (letters) => letters.match(/.{4}/gu).join("-");

@@ -80,7 +80,8 @@ export class Page {
 
   /** Opens the view in the address. */
   #openFromAddress() {
-    const [name, code] = [location.hash.slice(1), /^#code=([\w-]+)$/.exec(location.hash)?.[1]];
+    const name = location.hash.slice(1);
+    const code = /^code=([\w-]+(?:&keys)?)$/.exec(name)?.[1];
     if (code) this.#offerCode(code);
     this.#open(this.#shell.has(name) ? name : this.#shell.first);
   }

@@ -191,7 +191,7 @@ def story_a_terminal_shows_the_link_as_a_qr_code():
         def shown(*words, columns=80, **environment):
             with Screen(phone, "pair", *words, columns=columns,
                         environment={"NO_COLOR": "", **environment}) as screen:
-                screen.shows(r"#code=(?s:.*)#code=[0-9A-Z-]{14}\r?\n")
+                screen.shows(r"#code=(?s:.*)#code=[0-9A-Z-]{14}&keys\r?\n")
                 assert screen.process.wait() == 0
                 screen.read()
                 return screen.text
@@ -381,11 +381,11 @@ def story_secrets_are_in_no_command_line_log_or_link_for_browsers():
             told = run("agent", "pair", "--json", home=phone.path, **logged)
             code = json.loads(told.stdout)
             first, second = halves(code["code"])
-            assert code["link"] == f"{relay.address}/#code={first}", code
+            assert code["link"] == f"{relay.address}/#code={first}&keys", code
             text = phone.run("pair")
             [typed] = re.findall(r"^([0-9A-Z]{4}(?:-[0-9A-Z]{4}){5})$", text, re.MULTILINE)
             [link] = re.findall(rf"^  ({relay.address}\S*)$", text, re.MULTILINE)
-            assert link == f"{relay.address}/#code={halves(typed)[0]}", text
+            assert link == f"{relay.address}/#code={halves(typed)[0]}&keys", text
             with Screen(laptop, "join", "--relay", relay.address, "--code", "-",
                         environment=logged["environment"]) as screen:
                 shown = question(screen, "Code: ")
@@ -459,6 +459,18 @@ def story_a_mistyped_second_half_admits_nobody():
         join(relay, laptop, offer(phone)["code"])
         assert laptop.memos() == ["Milk"] and names(phone) == ["laptop", "phone"]
         assert check_words(laptop) == check_words(phone)
+
+
+def story_a_link_to_keys_admits_nobody_without_them():
+    """The relay leaves the keys out of its answer: here, the code never had any."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory, "phone", "--plain")
+        laptop = Home(os.path.join(directory, "laptop"))
+        link = phone.json("pair")["link"]
+        refused("agent", "join", "--code", f"{link}&keys", home=laptop.path,
+                says=["that code is its first half alone", "has not joined"])
+        assert names(phone) == ["phone"]
+        laptop.refuses("memo", "list", says="has not joined an account")
 
 
 def story_at_a_terminal_the_second_half_is_asked_for():
@@ -885,7 +897,7 @@ def story_programs_are_told_of_keys():
         assert code == {
             "code": code["code"], "expiresAt": code["expiresAt"], "scope": {"access": "write"},
             "opensVault": True, "carriesKeys": True, "words": words,
-            "link": f"{relay.address}/#code={code['code'][:14]}",
+            "link": f"{relay.address}/#code={code['code'][:14]}&keys",
             "deviceLink": f"lockstep+{relay.address}/#code={code['code']}"}, code
         joined = json.loads(join(relay, homes["laptop"], code["code"], "--json").stdout)
         assert (joined["hasKeys"], joined["words"]) == (True, words), joined

@@ -221,6 +221,15 @@ class SealedStories(Story):
         self.assertEqual(self.shown_words(first), words)
         self.assertEqual(len(self.devices()), 3)
 
+    def test_a_link_to_keys_joins_nobody_when_the_relay_leaves_them_out(self):
+        first, second = self.visitor(), self.visitor()
+        first.make_account(is_sealed=False)
+        second.open(f"/#code={first.show_code()}&keys")
+        second.press("Pair", exact=True)
+        expect(second.page.get_by_role("alert")).to_contain_text("the relay has given none")
+        first.go("Devices")
+        expect(first.page.locator(".row")).to_have_count(1)
+
     def test_who_gives_up_or_mistypes_too_often_leaves_no_device(self):
         first, second = self.sealed_visitor(), self.visitor()
         page = second.page

@@ -196,6 +196,9 @@ test("a relay that leaves the keys out gets no device that sends plain records",
       if (invented) stage.records.push({ ...place, fields: invented });
       const code = invented?.wrapped === 1 ? "secondHalf" : "noKeys";
       await stage.assertRefused(stage.join(`${first}-${second}`), code);
+      const linked = await new Stage(context).open();
+      if (invented) linked.records.push({ ...place, fields: invented });
+      await linked.assertRefused(linked.join(`${first}&keys`), code);
     }
     const limited = await new Stage(context, { scope: { zones: ["Memos"], access: "write" } })
       .open();
@@ -224,8 +227,11 @@ test("of a text that is neither length nothing is sent", async (context) => {
 });
 
 test("codes are read however they are typed", () => {
-  assert.deepEqual(typedCode("7q2m oxkd-9rtac4vhiezb83nw"), { code: first, secret: letters });
-  assert.deepEqual(typedCode(" 7q2m-oxkd-9rta"), { code: " 7q2m-oxkd-9rta", secret: null });
+  assert.deepEqual(typedCode("7q2m oxkd-9rtac4vhiezb83nw"),
+    { code: first, secret: letters, carriesKeys: true });
+  assert.deepEqual(typedCode(" 7q2m-oxkd-9rta"),
+    { code: " 7q2m-oxkd-9rta", secret: null, carriesKeys: false });
+  assert.deepEqual(typedCode(`${first}&keys`), { code: first, secret: null, carriesKeys: true });
   assert.equal(typedSecret("c4vh-lezb-83nw", first), letters);
   assert.equal(typedSecret(`7Q2MOXKD9RTA${second}`, first), letters);
   for (const typed of ["", "C4VH", `${second}-${first}`, "C4VH-1EZB-83NU"]) {
@@ -248,7 +254,7 @@ test("a code carries the account's keys, or those of its zones alone", async (co
   const stage = await new Stage(context, { wrapped: await wrapped() }).open();
   await stage.join(`${first}-${second}`);
   const { code, linkCode } = await stage.page.issueCode();
-  assert.equal(linkCode, first);
+  assert.equal(linkCode, `${first}&keys`);
   assert.equal(code.slice(0, first.length), first);
   assert.match(code, /^(?:[0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/u);
   assert.ok((await given(stage, code)).isSame(keys));
@@ -258,7 +264,8 @@ test("a code carries the account's keys, or those of its zones alone", async (co
   assert.ok((await given(stage, limited.code)).isSame(keys.limitedTo(["Memos"])));
   assert.deepEqual(Object.keys(stage.requests.at(-1).body).sort(), ["access", "wrapped", "zones"]);
   const open = await stage.page.issueCode({ zones: ["Vault"] });
-  assert.deepEqual([open.code, stage.requests.at(-1).body], [first, { zones: ["Vault"] }]);
+  assert.deepEqual([open.code, open.linkCode, stage.requests.at(-1).body],
+    [first, first, { zones: ["Vault"] }]);
 });
 
 test("a device with the keys of some zones gives on no others", async (context) => {

@@ -21,9 +21,13 @@ test("a code or link is read however it was typed, in its halves", () => {
     `lockstep+${linkTo("http://127.0.0.1:5625", whole)}`]) {
     assert.equal(codeIn(typed), whole);
   }
-  assert.deepEqual([halvesOf(whole), halvesOf(first)], [[first, second], [first, ""]]);
+  const marked = linkTo("http://127.0.0.1:5625", `${first}&keys`);
+  assert.deepEqual([codeIn(marked), codeIn(`${marked}\n`)], [`${first}&keys`, `${first}&keys`]);
+  assert.equal(codeIn(`${whole}&keys`), whole);
+  assert.deepEqual([whole, first, `${first}&keys`].map(halvesOf),
+    [[first, second], [first, ""], [first, ""]]);
   for (const wrong of ["", "7Q2M-0XKD", `${first}-C4VH`, "7Q2M-0XKD-9RT!", "7Q2M-0XKD-9RTU",
-    "http://relay/#timer"]) {
+    "http://relay/#timer", "&keys", `${first}&key`]) {
     assert.equal(codeIn(wrong), null, wrong);
   }
 });

@@ -26,21 +26,28 @@ const half = 12;
 /**
  * Returns the letters of a typed code, or of a link with a code, in groups of four: 12 letters, or
  * 24 with the second half, which is never sent; null for any other text. The second half is in
- * links that no browser opens, but that a person may paste here.
+ * links that no browser opens, but that a person may paste here. A link with the first half alone
+ * has a mark if there is a second; the mark stays.
  *
- *     http://relay:5625/#code=7Q2M-0XKD-9RTA
+ *     http://relay:5625/#code=7Q2M-0XKD-9RTA&keys
  *     lockstep+http://relay:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
  */
 export function codeIn(typed) {
-  const mark = typed.lastIndexOf("#code=");
-  const letters = (mark < 0 ? typed : typed.slice(mark + 6)).replace(/[\s-]/g, "").toUpperCase()
+  const start = typed.lastIndexOf("#code=");
+  const [text, mark = ""] = (start < 0 ? typed : typed.slice(start + 6)).trim().split(/(&keys)$/);
+  const letters = text.replace(/[\s-]/g, "").toUpperCase()
     .replaceAll("O", "0").replace(/[IL]/g, "1");
   const isCode = sign.test(letters) && [half, 2 * half].includes(letters.length);
-  return isCode ? letters.replace(/(.{4})(?=.)/g, "$1-") : null;
+  if (!isCode) return null;
+  const code = letters.replace(/(.{4})(?=.)/g, "$1-");
+  return letters.length === half ? code + mark : code;
 }
 
-/** Returns the first and the second half of a code; the second is empty if there is none. */
-export const halvesOf = (code) => [code.slice(0, halfText), code.slice(halfText + 1)];
+/** Returns the first and the second half of a code; the second is empty if it is not there. */
+export const halvesOf = (code) => {
+  const [letters] = code.split("&");
+  return [letters.slice(0, halfText), letters.slice(halfText + 1)];
+};
 
 /** Length of a half in groups of four. */
 const halfText = half + half / 4 - 1;

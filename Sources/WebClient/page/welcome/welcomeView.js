@@ -26,6 +26,8 @@ export class WelcomeView {
     "Seal it: the relay stores it, and cannot read it");
   #or = element("p", { class: "or" }, element("span", {}, "or"));
   #lead = element("p", { class: "lead" });
+  /** Code of an opened link, with its mark. */
+  #offered = null;
   #left;
   #progress;
   #secondHalf;
@@ -57,7 +59,8 @@ export class WelcomeView {
    * not have the second. The person must still press Pair, because another person may have sent the
    * link. */
   offer(code) {
-    [this.#code.value] = halvesOf(codeIn(code) ?? code);
+    this.#offered = codeIn(code);
+    [this.#code.value] = halvesOf(this.#offered ?? code);
     setText(this.#lead, "A link brought a pairing code. Press Pair to join that account.");
   }
 
@@ -75,7 +78,8 @@ export class WelcomeView {
 
   async #pairByCode() {
     const code = codeIn(this.#code.value);
-    if (code) return this.#join(code);
+    if (code) return this.#join(this.#offered && halvesOf(this.#offered)[0] === code
+      ? this.#offered : code);
     this.#showProblem(
       "That is no pairing code: one has 12 or 24 letters and digits, in groups of four.");
     this.#code.focus();
