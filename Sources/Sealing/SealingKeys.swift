@@ -55,8 +55,14 @@ package enum SealingKeys: Hashable, Sendable {
     }
   }
 
-  /// Returns these keys with the others in place of those that they have for the same zones.
+  /// Returns these keys with the others in place of those that they have for the same zones. Two
+  /// devices of one account may each have keys that the other lacks; then all of them.
   package func replaced(by other: SealingKeys) -> SealingKeys {
+    if case (.account(let held, let zones), .account(let given, let added)) = (self, other),
+      let all = held.joined(with: given)
+    {
+      return .account(all, zones.union(added))
+    }
     guard case (.zones(let old), .zones(let new)) = (self, other) else { return other }
     let kept = old.filter { keys in !new.contains { $0.zone == keys.zone } }
     return .zones((kept + new).sorted { $0.zone < $1.zone })

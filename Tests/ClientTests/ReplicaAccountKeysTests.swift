@@ -46,8 +46,10 @@ struct ReplicaAccountKeysTests {
     #expect(!adopt(.account(accountKeys([2]), .all(but: [open])), on: &desk))
     #expect(!adopt(.account(accountKeys([1]), .all(but: [later])), on: &desk))
     #expect(adopt(.account(accountKeys([1]), .all(but: [open])), on: &desk))
-    #expect(adopt(.account(accountKeys([1, 2]), .all(but: [open])), on: &desk))
-    #expect(!adopt(.account(accountKeys([1]), .all(but: [open])), on: &desk))
+    let all = SealingKeys.account(accountKeys([1, 2]), .all(but: [open]))
+    #expect(adopt(all, on: &desk))
+    #expect(adopt(.account(accountKeys([1]), .all(but: [open])), on: &desk))
+    #expect(try Replica.keys(in: desk.store) == all)
     #expect(!adopt(.zones([accountKeys([2]).keys(of: later)]), on: &desk))
   }
 

@@ -184,6 +184,38 @@ struct ReplicaKeyHandoverTests {
     }
   }
 
+  /// The relay was restored from a backup of before the new keys: a phrase would not open them.
+  @Test mutating func theRecordOfFormerKeysIsReplaced() throws {
+    let (desk, other, lost) = try devices()
+    var phone = other
+    let former = try #require(relay.record(of: KeyRing.key))
+    try rotate(desk, secret: 2, without: [lost.device])
+    try read(on: &phone)
+    if try phone.store.cursor() == nil { phone.readAgain(relay.live) }
+    relay.put(former)
+    try read(on: &phone)
+    try relay.saveAll(from: &phone)
+    let ring = try #require(relay.record(of: KeyRing.key))
+    let keys = try KeyRing.keys(in: ring.value, openedBy: generation(2))
+    #expect(keys == (try Replica.keys(in: phone.store)))
+  }
+
+  /// Each made keys that the other never got, because the relay has lost them.
+  @Test mutating func devicesWithDifferentKeysHaveAllAfterPairingAgain() throws {
+    var (desk, phone, _) = try devices()
+    let zones = ZoneSet.all(but: [KeyRing.zone])
+    func pair(_ home: inout ReplicaHarness, _ keys: SealingKeys) throws -> SealingKeys {
+      home.perform(.seal(OrderID(rawValue: 2), keys, plain: .replaced))
+      return try #require(try Replica.keys(in: home.store))
+    }
+    let desks = try pair(&desk, .account(accountKeys([1, 2]), zones))
+    #expect(try pair(&phone, .account(accountKeys([1, 3]), zones)).current?.id == id(3))
+    let all = try pair(&phone, desks)
+    #expect(all.contains(desks) && all.contains(.account(accountKeys([1, 3]), zones)))
+    #expect(try pair(&desk, all) == all)
+    #expect(try pair(&desk, .account(accountKeys([1]), zones)) == all)
+  }
+
   // MARK: stage
 
   private mutating func devices() throws -> (ReplicaHarness, ReplicaHarness, ReplicaHarness) {

@@ -33,6 +33,18 @@ struct SealingKeysTests {
     #expect(!other.contains(memosOnly))
   }
 
+  @Test func keysOfOneAccountAreJoined() throws {
+    let first = SealingKeys.account(try account([1, 2]), .all(but: [vault]))
+    let second = SealingKeys.account(try account([1, 3]), .all(but: [vault, todos]))
+    let all = first.replaced(by: second)
+    #expect(all.contains(first) && all.contains(second) && all.sealed == .all(but: [vault]))
+    let other = second.replaced(by: first)
+    #expect(other.contains(all) && other.current == all.current)
+    #expect(all.replaced(by: first) == all && first.replaced(by: all) == all)
+    let foreign = SealingKeys.account(try account([1], names: 8), .all(but: [vault]))
+    #expect(first.replaced(by: foreign) == foreign)
+  }
+
   @Test func keysOfZonesAreAdded() throws {
     let old = SealingKeys.zones([try account([1]).keys(of: todos)])
     let new = SealingKeys.zones([

@@ -32,7 +32,9 @@ extension World {
   ) -> Bool {
     guard isReachable(device) else { return false }
     let others = peers(of: device).filter { !isRemoved($0) }
-    let mayRemove = removes && !peers(of: device).contains { isRemoved($0) }
+    // A backup from before a removal brings the removed device back.
+    let mayRemove = removes && !profile.kinds.contains(.restoreStore)
+      && !peers(of: device).contains { isRemoved($0) }
     let gone = mayRemove && !others.isEmpty ? fate.one(of: others) : nil
     beginKeys(on: device, without: gone, isCut: isCut)
     let further = others.filter { $0 !== gone && isReachable($0) }
@@ -174,6 +176,34 @@ extension World {
       for device in last.strangers where !isRemoved(device) {
         environment.tally.note(.keysPaired)
         device.order(.seal(device.nextOrderID(), last.all))
+      }
+    }
+  }
+
+  /// Pairs devices again that say they cannot read records, every 5 s: the relay had new keys for
+  /// them, and was restored from a backup without these.
+  func pairUnreadingDevices(since start: Int64) {
+    guard profile.rotatesKeys, profile.kinds.contains(.restoreStore),
+      (environment.timeline.now - start) % Span.seconds(5) == 0
+    else { return }
+    for account in accounts {
+      let staying = devices.filter {
+        $0.credentials.account == account && !$0.isSignedOut && $0.isRunning
+      }
+      guard staying.contains(where: { ($0.status?.unreadableCount ?? 0) > 0 }) else { continue }
+      do throws(StorageError) {
+        var all: SealingKeys?
+        for device in staying {
+          guard let keys = try Replica.keys(in: device.store) else { continue }
+          all = all?.replaced(by: keys) ?? keys
+        }
+        guard let all else { continue }
+        for device in staying {
+          environment.tally.note(.keysPaired)
+          device.order(.seal(device.nextOrderID(), all))
+        }
+      } catch {
+        environment.fault("the keys of a device cannot be read: \(error)")
       }
     }
   }

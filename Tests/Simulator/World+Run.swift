@@ -1,3 +1,4 @@
+import LockstepClient
 import LockstepModel
 import LockstepSimulation
 import LockstepStorage
@@ -146,6 +147,7 @@ extension World {
           "not in step after \(World.convergenceSeconds) quiet seconds: \(difference())")
       }
       syncBlockedDevices(since: start)
+      pairUnreadingDevices(since: start)
       giveUpLostFiles(since: start)
       advance(to: environment.timeline.now + Span.milliseconds(250))
     }
@@ -160,12 +162,20 @@ extension World {
   /// Returns a description of the first replica that is behind; the text is only built if needed.
   private func difference(by checker: ConvergenceChecker) -> (() -> String)? {
     for device in devices where !device.isSignedOut {
-      if let difference = checker.difference(of: device) { return difference }
+      if let difference = checker.difference(of: device) {
+        return { difference() + Self.unreadable(device.status) }
+      }
     }
     for listener in listeners {
       if let difference = listener.difference { return { difference } }
     }
     return nil
+  }
+
+  private static func unreadable(_ status: AgentStatus?) -> String {
+    guard let status, !status.unreadable.isEmpty else { return "" }
+    let faults = status.unreadable.map { "\($0.key.zone)/\($0.key.name): \($0.fault)" }
+    return "; unreadable: " + faults.joined(separator: ", ")
   }
 
   private var judgement: Demands.Judgement {
@@ -200,6 +210,7 @@ extension World {
           "\(late.name) says \(late.status.map { "\($0.state)" } ?? "nothing") for ever")
       }
       syncBlockedDevices(since: start)
+      pairUnreadingDevices(since: start)
       giveUpLostFiles(since: start)
       advance(to: environment.timeline.now + Span.milliseconds(500))
     }

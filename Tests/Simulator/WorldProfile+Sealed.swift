@@ -35,6 +35,13 @@ extension WorldProfile {
     ], faults: 5...14, devicesPerAccount: 2...4, actsPerAccount: 20...40, span: 15_000...40_000,
     clockOffset: -60_000...60_000, clipboardItems: 4, notes: 6, sealedZones: sealableZones)
 
+  /// Like `rotated`, on a relay that is restored from backups, also while records are sealed again.
+  package static let rotatedAndRestored = WorldProfile(
+    name: "rotated and restored",
+    kinds: rotated.kinds + [.restoreStore, .restoreStore, .restoreStore], faults: 5...14,
+    devicesPerAccount: 2...4, actsPerAccount: 20...40, span: 20_000...60_000,
+    clockOffset: -60_000...60_000, clipboardItems: 4, notes: 6, sealedZones: sealableZones)
+
   /// Like `sealed`, on a relay that is restored from backups.
   package static let sealedAndRestored = WorldProfile(
     name: "sealed and restored",

@@ -177,6 +177,6 @@ extension WorldProfile {
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
     strangers, tables,
     zonesOff, zonesOffAndRestored, apps, asleep, asleepInPeace, sealed, sealedAccount,
-    rotated, sealedAndRestored, hostile,
+    rotated, rotatedAndRestored, sealedAndRestored, hostile,
   ]
 }

@@ -13,7 +13,7 @@ extension ReplicaState {
       switch arrival {
       case .page(let page):
         if isApplied(page.token) { continue }
-        try applyPage(page, &applied)
+        if try applyPage(page, &applied) { try renewKeyRing(clock) }
         applied.isAtEnd = !page.more && position.isCursor(at: page.token)
       case .answer(let id, let answer, let isLink):
         try applyAnswer(id, answer, &applied)
@@ -28,16 +28,19 @@ extension ReplicaState {
     return applied
   }
 
-  private mutating func applyPage(_ page: ChangePage, _ applied: inout Applied) throws(StorageError)
-  {
+  /// Returns true if the device has all changes up to the page's token now, and the page has the
+  /// record of the account's keys, or new keys.
+  private mutating func applyPage(
+    _ page: ChangePage, _ applied: inout Applied
+  ) throws(StorageError) -> Bool {
     guard position.isStart(of: page) || overlaps(page) else {
       // A page that ends at the device's position brings nothing new.
       if !position.isCursor(at: page.token) { applied.foundGap = true }
-      return
+      return false
     }
     if try detectRestore(page) {
       applied.foundGap = true
-      return
+      return false
     }
     let isSnapshot = position.cursor == nil
     if !page.lostTags.isEmpty { sealing.retryConflicts() }
@@ -47,7 +50,7 @@ extension ReplicaState {
       if try detectLosses(page.lostTags) {
         try forgetCursor(restoredThrough: nil, in: page.token.generation)
         applied.foundGap = true
-        return
+        return false
       }
     }
     if position == .nothing {
@@ -68,17 +71,21 @@ extension ReplicaState {
       // What could not be read is read again, with the new keys.
       _ = movePositionBack(to: nil)
       applied.foundGap = true
-      return
+      return false
     }
-    guard isSnapshot else { return moveCursor(to: page.token) }
+    guard isSnapshot else {
+      moveCursor(to: page.token)
+      return hasRing && !page.more
+    }
     guard !page.more else {
       position = .snapshot(page.token)
-      return
+      return false
     }
     try finishSnapshot(&applied)
     endRestoreQuestions()
     position = .nothing
     moveCursor(to: page.token)
+    return hasRing
   }
 
   /// True if the page ends before the cursor: it was applied already.

@@ -33,6 +33,13 @@ extension ReplicaState {
       stamp: stamp(after: held, clock), clock)
   }
 
+  /// Saves the record of the account's keys again if the relay has one of former keys, because it
+  /// was restored from a backup, or because devices made keys without knowing of each other.
+  mutating func renewKeyRing(_ clock: ClockReading) throws(StorageError) {
+    guard scope == .everything, sealing.deviceKey != nil else { return }
+    try putKeyRing(clock)
+  }
+
   /// See `ReplicaTask.makeDeviceKey`.
   mutating func makeDeviceKey(
     _ secret: [UInt8], _ clock: ClockReading

@@ -74,8 +74,11 @@ export class SealingKeys {
       && this.#sealed.includes(other.#sealed);
   }
 
-  /** Returns these keys with the others in place of those that they have for the same zones. */
+  /** Returns these keys with the others in place of those that they have for the same zones. Two
+   * devices of one account may each have keys that the other lacks; then all of them. */
   replacedBy(other) {
+    const all = this.#account && other.#account && this.#account.joined(other.#account);
+    if (all) return SealingKeys.ofAccount(all, this.sealed.union(other.sealed));
     if (this.#account || other.#account) return other;
     const zones = new Map([...this.#zones, ...other.#zones]);
     return SealingKeys.ofZones([...zones.values()]);

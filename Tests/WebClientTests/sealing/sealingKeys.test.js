@@ -57,6 +57,16 @@ test("keys of further zones are added to those of others, all else replaces them
   assert.equal(account.replacedBy(memos), memos);
 });
 
+test("keys that two devices of an account have made apart are joined", () => {
+  const [one, other] = [ofAccount(9, [1, 2]), ofAccount(9, [1, 3])];
+  const all = one.replacedBy(other);
+  for (const keys of [one, other]) assert.ok(all.includes(keys));
+  assert.ok(all.replacedBy(one).isSame(all) && one.replacedBy(all).isSame(all));
+  assert.ok(other.replacedBy(one).includes(all));
+  const foreign = ofAccount(8, [1]);
+  assert.equal(one.replacedBy(foreign), foreign);
+});
+
 test("keys that a code cannot carry are not wrapped", () => {
   const context = { account: "account", salt: bytes(1).slice(16), key: new Uint8Array(64) };
   const generations = Array.from({ length: 64 }, (_, number) => number);
