@@ -56,7 +56,8 @@ function putKeyRing(state, clock) {
   const { keys, fault } = keysInRing(record?.fields, held.account.current);
   if (isOfOthers(held, record, fault)) return;
   const all = keys ? held.sealing(keys.sealed) : held;
-  if (keys?.isSame(all)) return;
+  // Devices that have joined the same keys may have them in another order.
+  if (keys?.includes(all)) return;
   putKeyRecord(state, { name: ringRecord, type: ringType, fields: ringFields(all) }, clock);
 }
 
