@@ -56,7 +56,7 @@ package struct HostileTable: Sendable {
   /// Latency bench of other accounts, quiet and with many hostile clients of every kind,
   /// alternating.
   package var together: [ConnectionLoadPair]
-  /// Maximum memory of the relay in bytes as stated in docs/operations.md, beyond its idle memory.
+  /// Maximum memory of the relay in bytes, beyond its idle memory (docs/relay/sizing.md).
   package var memoryMost: Int64
 
   /// Maximum shift of another account's 99th percentile by one account, in nanoseconds.

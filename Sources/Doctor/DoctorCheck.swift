@@ -303,7 +303,7 @@ extension DoctorCheck {
   private static let longPollFallback =
     "Devices fall back to long-polling, which costs more. "
   private static let proxyStep =
-    "If there is a proxy in front of the relay, see \"Behind a proxy\" in docs/operations.md: "
+    "If there is a proxy in front of the relay, see docs/relay/proxies.md: "
 
   /// Checks a plain poll, the last fallback; it also detects a device that the relay does not know.
   /// Without it nothing syncs.
@@ -835,7 +835,7 @@ extension DoctorCheck {
     return DoctorCheck(
       .machine, "store", .problem, "\(first)\(more)",
       nextStep: "lockstep relay check lists all; restore a backup (lockstep relay restore), or see "
-        + "docs/operations.md.",
+        + "docs/relay/backup.md.",
       figures: [JSONMember("faults", .array(faults.map { .string($0) }))])
   }
 

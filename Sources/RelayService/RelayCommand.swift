@@ -59,7 +59,7 @@ package enum RelayCommand {
     "Number of threads that serve connections; one per core if not given.")
   package static let limits = CommandOption.optional(
     "limits", ValueKind<RelayLimits>.limits,
-    "Limits of the relay; docs/operations.md lists them, GET /v1/limits shows those in force.")
+    "Limits of the relay; docs/relay/limits.md lists them, GET /v1/limits shows those in force.")
   package static let exempt = CommandOption.defaulted(
     "exempt", .networks, default: "127.0.0.0/8,::1",
     "Addresses and networks without limits per address; none: no exemptions.")
@@ -236,7 +236,7 @@ extension RelayLimits {
       guard case .unknown = error else { throw ValueFault("\(error)") }
       let names = SettableLimit.all.map(\.name)
       let nearest = Suggestion.nearest(to: name, among: names)
-      let hint = nearest.map { "; did you mean \($0)?" } ?? "; docs/operations.md lists them all"
+      let hint = nearest.map { "; did you mean \($0)?" } ?? "; docs/relay/limits.md lists them all"
       throw ValueFault("\(error)\(hint)")
     }
   }

@@ -18,7 +18,8 @@ struct VersionTests {
     #expect(released?.hasPrefix("## [\(LockstepVersion.current)] ") == true, "\(headings)")
   }
 
-  @Test func operationsInstallsIt() throws {
-    #expect(try text("docs/operations.md").contains("lockstep-\(LockstepVersion.current)-linux-"))
+  @Test func theFirstStartInstallsIt() throws {
+    let page = try text("docs/relay/first-start.md")
+    #expect(page.contains("lockstep-\(LockstepVersion.current)-linux-"))
   }
 }

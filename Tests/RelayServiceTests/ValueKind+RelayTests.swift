@@ -26,7 +26,7 @@ struct ValueKindDoorTests {
 
   @Test(arguments: [
     ("conections=5", "there is no limit \"conections\"; did you mean connections?"),
-    ("idle=5", "there is no limit \"idle\"; docs/operations.md lists them all"),
+    ("idle=5", "there is no limit \"idle\"; docs/relay/limits.md lists them all"),
     ("connections=5,connections=6", "connections is given twice"),
     ("connections", "\"connections\" is not NAME=VALUE, such as connections=10000"),
     ("connections=5,", "\"\" is not NAME=VALUE, such as connections=10000"),

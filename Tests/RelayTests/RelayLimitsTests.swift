@@ -76,7 +76,7 @@ struct RelayLimitsTests {
   @Test func theOwnersPageHasTheTable() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
     let document = try String(
-      contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
+      contentsOf: root.appending(path: "docs/relay/limits.md"), encoding: .utf8)
     var lines = [
       "<!-- limits -->", "", "| name | default | unit | of each | from–to | meaning |",
       "| --- | --- | --- | --- | --- | --- |",
@@ -88,7 +88,7 @@ struct RelayLimitsTests {
     }
     let table = (lines + ["", "<!-- end of limits -->"]).joined(separator: "\n")
     let isCurrent = document.contains(table)
-    #expect(isCurrent, "docs/operations.md is behind the code; in it must stand:\n\(table)")
+    #expect(isCurrent, "docs/relay/limits.md is behind the code; in it must stand:\n\(table)")
   }
 
   @Test func loopsShareTheBudget() {

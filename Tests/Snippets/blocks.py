@@ -44,7 +44,7 @@ class Block:
 
 def documents():
     """Paths of all documents, from the package's folder on."""
-    patterns = ["README.md", "docs/*.md", "Sources/*/README.md", "Sources/*/*.docc/**/*.md"]
+    patterns = ["README.md", "docs/**/*.md", "Sources/*/README.md", "Sources/*/*.docc/**/*.md"]
     paths = [path for pattern in patterns
              for path in glob.glob(os.path.join(ROOT, pattern), recursive=True)]
     return sorted(os.path.relpath(path, ROOT) for path in paths)

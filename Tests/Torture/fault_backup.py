@@ -56,7 +56,7 @@ class BackupFault(Fault):
             if done.returncode != 0:
                 raise RunError(done.stderr.strip())
             return
-        # Order as in docs/operations.md: the database first, then the chunks of files.
+        # Order as in docs/relay/backup.md: the database first, then the chunks of files.
         os.makedirs(place)
         source = sqlite3.connect(
             f"file:{os.path.join(store, 'zones.sqlite')}?mode=ro", uri=True, timeout=20)

@@ -41,7 +41,7 @@ enum ConnectionLoadBenchCommand {
       by byte, wrong pairing codes, and reconnects. Then ten accounts run all attacks at once \
       while other devices are measured. The exit code is 1 if one attack raised a 99th \
       percentile by more than 20 ms, or if all together more than doubled it or used more of \
-      the relay's memory than docs/operations.md allows.
+      the relay's memory than docs/relay/sizing.md allows.
 
       --scoped asks, as a device that was paired for one zone, for a record, a chunk and the \
       changes of another zone, and for those that nobody has, in turn. It compares the medians \

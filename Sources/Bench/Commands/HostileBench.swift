@@ -18,8 +18,8 @@ struct HostileBench {
   private static let attackSettleMilliseconds: Int64 = 3_000
   /// Full batches in the attacker's account, for attacks that read it.
   private static let heldBatches = 100
-  /// Memory in bytes that docs/operations.md allows a relay besides its idle connections, of which
-  /// there are few: bodies and answers, and the pages that its loops read.
+  /// Memory in bytes that docs/relay/sizing.md allows a relay besides its idle connections, of
+  /// which there are few: bodies and answers, and the pages that its loops read.
   private static var memoryMost: Int64 {
     Int64(Limits.bodyBudgetBytes) + Int64(RelayCommand.processors) * (32 << 20)
   }

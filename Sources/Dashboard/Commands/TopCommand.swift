@@ -18,7 +18,7 @@ package enum TopCommand {
     "Seconds between requests, 1 if not given; with --once or --json, seconds of observation, 10 "
       + "if not given.")
 
-  /// Port in the examples of docs/operations.md.
+  /// Port in the examples of docs/relay/monitoring.md.
   package static let usualPort: UInt16 = 9_625
 
   /// Seconds to observe with --once. The loops of a relay exchange their figures every 5 s, so

@@ -59,7 +59,7 @@ package struct RelayLimits: Sendable, Hashable {
 }
 
 /// One limit that a relay's owner may set, with all that `--limits`, `GET /v1/limits` and
-/// docs/operations.md show of it.
+/// docs/relay/limits.md show of it.
 @usableFromInline
 package struct SettableLimit: Sendable {
   @usableFromInline

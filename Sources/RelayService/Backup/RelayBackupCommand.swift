@@ -34,7 +34,8 @@ enum RelayBackupCommand {
     // Before anything exists that an interruption would leave behind.
     let interruption = try Interruption()
     let store = try arguments[RelayCommand.store].folder(
-      insteadOfDatabase: "back it up with pg_dump or by archiving its log; see docs/operations.md")
+      insteadOfDatabase:
+        "back it up with pg_dump or by archiving its log; see docs/relay/postgresql.md")
     guard SQLiteZoneStore.exists(in: store) else {
       throw CommandFailure(
         "there is no store of a relay in \(store); name the relay's folder with --store DIR")

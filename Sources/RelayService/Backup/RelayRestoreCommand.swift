@@ -30,7 +30,7 @@ enum RelayRestoreCommand {
     let restore = StoreRestore(
       backup: backup, manifest: try BackupManifest.read(from: backup),
       store: try arguments[RelayCommand.store].folder(
-        insteadOfDatabase: "restore it with PostgreSQL's own tools; see docs/operations.md"),
+        insteadOfDatabase: "restore it with PostgreSQL's own tools; see docs/relay/postgresql.md"),
       isForced: arguments[isForced],
       wall: SystemClock.moment().wall, opening: RelayStore.openingNumber(), progress: Progress(),
       interruption: interruption)

@@ -47,7 +47,7 @@ enum RelayStoreCheckCommand {
       throw CommandFailure(
         manifest == nil
           ? "the store \(folder) is damaged; restore a backup (lockstep relay restore), or see "
-            + "docs/operations.md"
+            + "docs/relay/backup.md"
           : "the backup \(folder) is damaged; use another one, and make a new one")
     }
     return .success

@@ -1,4 +1,4 @@
-"""Memory bound of a relay, as in docs/operations.md, under clients that send incomplete data and
+"""Memory bound of a relay, as in docs/relay/sizing.md, under clients that send incomplete data and
 read nothing."""
 
 import contextlib
@@ -101,7 +101,7 @@ def story_memory_stays_within_its_bound_whatever_is_left_unread():
                 expect(line.save(record(f"r{number}", "x" * 900_000)), 200)
         base = memory(relay, "VmRSS")
         connections = Connections(relay, stack)
-        # docs/operations.md, "Memory".
+        # docs/relay/sizing.md, "Memory".
         bound = base + BUDGET + LOOPS * 32 + 300 * 16 / 1024
 
         def holds(what):

@@ -1,4 +1,4 @@
-"""Proxies in front of relays, with the exact configuration of docs/operations.md."""
+"""Proxies in front of relays, with the exact configuration of docs/relay/proxies.md."""
 
 import os
 import re
@@ -10,9 +10,9 @@ RELAY = "127.0.0.1:5625"
 
 def snippet(language, port):
     """Configuration of a proxy that listens on this loopback port and forwards to `RELAY`."""
-    with open(os.path.join(ROOT, "docs", "operations.md")) as file:
+    with open(os.path.join(ROOT, "docs", "relay", "proxies.md")) as file:
         blocks = re.findall(rf"^```{language}\n(.*?)^```$", file.read(), re.M | re.S)
-    assert len(blocks) == 1, f"docs/operations.md has {len(blocks)} blocks of {language}"
+    assert len(blocks) == 1, f"docs/relay/proxies.md has {len(blocks)} blocks of {language}"
     front, here = {"nginx": ("listen 80;", f"listen 127.0.0.1:{port};"),
                    "haproxy": ("bind :80", f"bind 127.0.0.1:{port}"),
                    "caddy": ("sync.example {", f"http://127.0.0.1:{port} {{")}[language]

@@ -29,7 +29,7 @@ test("the document and the head of the module name the same things", async () =>
 });
 
 test("the documents and the consumer name the package's file of this version", async () => {
-  for (const path of ["docs/page-client.md", "docs/operations.md", "README.md",
+  for (const path of ["docs/page-client.md", "docs/relay/names.md", "README.md",
     "Tests/Consumers/ShoppingList/shopping.js"]) {
     const text = await readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
     const named = [...text.matchAll(/\blockstep-(\d[\w.]*)\.js\b/gu)].map(([, it]) => it);
