@@ -20,6 +20,8 @@ PAGES = ["CHANGELOG.md", "Sources/PythonClient/README.md"]
 OUTSIDE = "repository"
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"( *)```")
+# Characters of a cell that make its row hard to read on a phone.
+LONG_CELL = 60
 ICON = "Sources/WebClient/page/icons/icon.svg"
 
 
@@ -103,6 +105,28 @@ def link(match, real, source, files):
 def title(file):
     found = re.search(r"^# (.+)$", file.content_string, re.M)
     return found and found[1]
+
+
+def on_page_content(html, page, config, files):
+    """Marks what the style needs to know (site.css): code that fits on any line, and tables whose
+    rows are easier to read one below the other on a phone."""
+    html = re.sub(r"<code>([^<]{1,28})</code>", r'<code class="short">\1</code>', html)
+    return re.sub(r"<table>.*?</table>", lambda table: labelled(table[0]), html, flags=re.S)
+
+
+def labelled(table):
+    """A table of three columns or more with long texts gets its headings beside its cells."""
+    def words(cell):
+        return re.sub(r"<[^>]*>", "", cell).strip()
+
+    heads = [words(cell) for cell in re.findall(r"<th[^>]*>(.*?)</th>", table, re.S)]
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", table, re.S)
+    if len(heads) < 3 or max((len(words(cell)) for cell in cells), default=0) < LONG_CELL:
+        return table
+    number = iter(range(len(cells)))
+    labels = re.sub(
+        r"<td", lambda _: f'<td data-label="{heads[next(number) % len(heads)]}"', table)
+    return labels.replace("<table>", '<table data-rows="cards">', 1)
 
 
 def on_post_build(config):
