@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 // A module's folder has a plain name and its target the prefix `Lockstep`, since SwiftPM refuses
