@@ -85,10 +85,6 @@ class Stage:
         """A pairing code of a new account."""
         return expect(Person.new(self.relay).call("POST", "/v1/pairings"), 201).json["code"]
 
-    def token(self):
-        """The token of the first device of a new account."""
-        return Person.new(self.relay).token
-
     def new_folder(self):
         """A folder with the packages of all languages, which is also the home folder."""
         self.devices += 1
@@ -283,7 +279,6 @@ def start_shell(stage, text, folder, environment):
     else:
         address, codes = stage.relay.address, stage.code()
         text = stage.local(text)
-        environment["TOKEN"] = stage.token()
     # The page's port.
     page = str(free_port())
     text = re.sub(r"\b8000\b", page, text)
