@@ -3,6 +3,7 @@
 - pages of the repository outside docs/ (PAGES), and other files that pages link to, are parts of
   the site, below repository/;
 - a link whose text is a file's name shows the title of that page;
+- a line <!-- include: FILE --> stands for a file of docs/, as a block of code;
 - the site has each page's Markdown beside it, as llms.txt names them, and all of them in
   llms-full.txt.
 """
@@ -63,6 +64,8 @@ def on_page_markdown(markdown, page, config, files):
     source = page.file.src_uri
     real = source[len(OUTSIDE) + 1:] if source.startswith(OUTSIDE + "/") else f"docs/{source}"
     lines, fence = [], None
+    markdown = re.sub(
+        r"^<!-- include: (\S+) -->$", lambda match: block(match[1], config), markdown, flags=re.M)
     for line in markdown.split("\n"):
         start = FENCE.match(line)
         if start and fence is None:
@@ -77,6 +80,11 @@ def on_page_markdown(markdown, page, config, files):
             line = deeper(line, fence)
         lines.append(line)
     return "\n".join(lines)
+
+
+def block(name, config):
+    with open(os.path.join(config.docs_dir, name), encoding="utf-8") as file:
+        return f"```ini\n{file.read().strip()}\n```"
 
 
 def deeper(line, indent):
