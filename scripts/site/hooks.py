@@ -137,6 +137,12 @@ def labelled(table):
     return labels.replace("<table>", '<table data-rows="cards">', 1)
 
 
+def on_post_page(output, page, config):
+    """Names the dialog of the search, for screen readers."""
+    return output.replace('data-md-component="search" role="dialog"',
+                          'data-md-component="search" role="dialog" aria-label="Search"')
+
+
 def on_post_build(config):
     docs, site = config.docs_dir, config.site_dir
     whole = []
