@@ -9,7 +9,8 @@ import LockstepSealing
 ///     lockstep+http://RELAY:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
 ///
 /// A link for browsers contains the relay's part only, because the relay's own page would read the
-/// rest, and a mark if there is more. The whole code is in a link that no browser opens. The same applies to https://.
+/// rest, and a mark if there is more. The whole code is in a link that no browser opens. The same
+/// applies to https://.
 package struct TypedCode: Equatable {
   package let code: JoinCode
   /// Relay of the link; nil for a code alone.
