@@ -24,6 +24,11 @@ package enum PlainAddress {
     return !name.contains(".") || localSuffixes.contains { name.hasSuffix("." + $0) }
   }
 
+  /// True for the addresses by which a machine reaches itself alone.
+  package static func isLoopback(_ host: String) -> Bool {
+    host == "localhost" || IPAddress(host).map { loopback.contains(address: $0) } ?? false
+  }
+
   /// Returns a warning for a device, or nil if there is nothing to warn of.
   package static func warning(ofRelay relay: RelayAddress) -> String? {
     guard !relay.isSecure, !isLocal(relay.host) else { return nil }

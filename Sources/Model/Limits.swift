@@ -242,6 +242,8 @@ package enum Limits {
 
   // Pairing.
   @usableFromInline package static let pairingMilliseconds: Int64 = 10 * 60_000
+  /// Longest time for which a code of the relay's owner may be valid: an invitation.
+  @usableFromInline package static let invitationMilliseconds: Int64 = 7 * 86_400_000
   /// Shortest time for which a device may ask for a code, in seconds.
   @usableFromInline package static let pairingSecondsMin: Int64 = 10
   /// Zones of a device's scope.

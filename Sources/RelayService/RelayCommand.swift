@@ -1,4 +1,5 @@
 import Glibc
+import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepModel
@@ -25,6 +26,10 @@ package enum RelayCommand {
   static let strictTransport = CommandOption.optional(
     "hsts", ValueKind.duration(86_400_000...Limits.retentionMilliseconds),
     "With TLS: how long browsers must use TLS only (HSTS), such as 365d; not sent if not given.")
+  package static let publicURL = CommandOption.optional(
+    "public-url", ValueKind<RelayAddress>.relay,
+    "URL by which devices reach the relay, for links and QR codes, such as "
+      + "https://sync.example.org; its host name is allowed, as with --host.")
   package static let store = CommandOption.defaulted(
     "store", .storeLocation, default: usualStore,
     "Folder for everything that the relay writes; or postgres://USER@HOST/DATABASE, a database "
@@ -118,7 +123,8 @@ package enum RelayCommand {
       With a subcommand, no relay is started; the subcommand works on a relay's store.
       """,
     options: [
-      listen.entry, adminListen.entry, certificate.entry, key.entry, strictTransport.entry,
+      listen.entry, adminListen.entry, publicURL.entry, certificate.entry, key.entry,
+      strictTransport.entry,
       store.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry, keepAlive.entry,
       compression.entry,
       isRestored.entry,
@@ -153,7 +159,8 @@ package enum RelayCommand {
     configuration.rules.devicesPerAccount = configuration.limits.devicesPerAccount
     configuration.exempt = arguments[exempt]
     configuration.origins = arguments[origin]
-    configuration.hosts = arguments[host]
+    configuration.publicURL = arguments[publicURL]?.link
+    configuration.hosts = arguments[host].adding([arguments[publicURL]?.host].compactMap(\.self))
     configuration.strictTransportMilliseconds = arguments[strictTransport] ?? 0
     configuration.trustedProxies = arguments[trustProxy]
     if let fault = arguments[pages].flatMap({ OwnerPages.fault(of: $0) }) {

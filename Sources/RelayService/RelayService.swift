@@ -1,4 +1,5 @@
 import Glibc
+import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepModel
@@ -44,6 +45,7 @@ package struct RelayService {
       let publicListeners = try Listener.open(
         listen, listenerKind: .public, count: configuration.nodes,
         limiter: publicLimiter(configuration), certificate: certificate)
+      configuration.ownURL = ownURL(of: publicListeners[0].address)
       let (admin, control) = try openOwnerListeners(ownerConnections)
       let debugDump = DebugDump()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(debugDump, metrics))
@@ -76,7 +78,9 @@ package struct RelayService {
             accepts: { job in shortSaves?.accepts(job) ?? false },
             perform: { job in shortSaves?.commit(job) }))
       }
-      logStart(publicListeners[0].address, admin: admin?.address, accounts: accounts)
+      logStart(
+        publicListeners[0].address, reachedAt: configuration.publicURL ?? configuration.ownURL,
+        admin: admin?.address, accounts: accounts)
       var busThread: BusThread?
       if let bus { busThread = try BusThread(bus, of: group, log: log) }
       defer { busThread?.end() }
@@ -272,7 +276,19 @@ package struct RelayService {
     "\(certificate == nil ? "http" : "https")://\(address.text)"
   }
 
-  private func logStart(_ address: PeerAddress, admin: PeerAddress?, accounts: Int) {
+  /// Returns the URL by which devices most probably reach the relay if its owner has set none: by
+  /// the first name of the certificate, or by the address of this machine in its network.
+  private func ownURL(of address: PeerAddress) -> String? {
+    guard case .host(let host, let port) = address else { return nil }
+    let name = certificate?.names.first { !$0.contains("*") }
+    let isWildcard = host == "0.0.0.0" || host == "::"
+    let reached = name ?? (isWildcard ? NetworkAddress.ofThisMachine() ?? "127.0.0.1" : host)
+    return RelayAddress(host: reached, port: port, isSecure: certificate != nil).link
+  }
+
+  private func logStart(
+    _ address: PeerAddress, reachedAt publicURL: String?, admin: PeerAddress?, accounts: Int
+  ) {
     if certificate == nil, let warning = PlainAddress.warning(ofListening: address) {
       log.warning("\(warning)")
     }
@@ -289,7 +305,14 @@ package struct RelayService {
         "there is no account yet; create the first", [LogLine.Field("command", command)],
         block: "lockstep relay: there is no account yet. Create the first with\n  \(command)")
     }
-    if case .host(let host, let port) = address, host.hasPrefix("127.") || host == "::1" {
+    var isLocal = true
+    if case .host(let host, _) = address { isLocal = PlainAddress.isLoopback(host) }
+    if configuration.isOpen, !isLocal {
+      log.warning(
+        "whoever reaches this address can make an account (--open); without it, only you can: "
+          + "lockstep account create NAME")
+    }
+    if case .host(_, let port) = address, isLocal, configuration.publicURL == nil {
       let advice = """
         only programs on this machine can reach it. For a phone in the same network, start it with \
         --listen 0.0.0.0:\(port) and use this machine's own address on the phone.
@@ -299,6 +322,11 @@ package struct RelayService {
     let url = url(of: address)
     log.announce(
       "listening", [LogLine.Field("url", url)], block: "lockstep relay: listening on \(url)")
+    if let publicURL, publicURL != url {
+      log.announce(
+        "for devices", [LogLine.Field("url", publicURL)],
+        block: "lockstep relay: devices and browsers reach it at \(publicURL)")
+    }
   }
 
   private func publicLimiter(_ configuration: RelayConfiguration) -> ConnectionLimiter {

@@ -58,6 +58,11 @@ package struct RelayAddress: Hashable, Sendable {
     return "\(name):\(port)"
   }
 
+  /// The address as browsers write it: without the port that they use for `https://` by default.
+  package var link: String {
+    isSecure && port == RelayAddress.usualSecurePort ? String(url.dropLast(4)) : url
+  }
+
   package var url: String { (isSecure ? "https://" : "http://") + authority }
 
   package var peer: PeerAddress {

@@ -37,7 +37,10 @@ enum AgentPairCommand {
       whose app reads it. Whoever sees it can join: keep it from cameras and shared screens, or \
       use --no-qr.
       """,
-    options: [zones.entry, isReadOnly.entry, expires.entry, withoutVault.entry, withoutQR.entry]
+    options: [
+      zones.entry, isReadOnly.entry, expires.entry, withoutVault.entry,
+      TerminalOutput.withoutQRCode.entry,
+    ]
       + AgentApp.options,
     action: run)
 
@@ -57,7 +60,6 @@ enum AgentPairCommand {
     "Time for which the code is valid; \(Limits.pairingMilliseconds / 1_000) if not given.")
   static let withoutVault = CommandOption.flag(
     "no-vault", "Make a code that does not include the vault's key.")
-  static let withoutQR = CommandOption.flag("no-qr", "Draw no QR code.")
 
   @Sendable private static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
@@ -75,25 +77,17 @@ enum AgentPairCommand {
         The new device may \(RowText.line(issued.offer.scope.abilities)).\(issued.keysNote)
 
         On the other device, within \(time):
-          lockstep agent join --relay \(member.relay.url)\(ca) --home DIR --code -
+          lockstep agent join --relay \(issued.relay.link)\(ca) --home DIR --code -
         and enter the code there, or this link, which contains relay and code:
           \(issued.deviceLink)
         In a browser, open this link\(issued.pageNote):
           \(issued.pageLink)
         """)
-      if !arguments[withoutQR] { try draw(issued.deviceLink) }
+      if !arguments[TerminalOutput.withoutQRCode] {
+        try TerminalOutput.standard.drawQRCode(of: issued.deviceLink)
+      }
       return .success
     }
-  }
-
-  /// Draws the link as a QR code if the output is a terminal that has room for it. Without colours
-  /// it would not be dark on light everywhere.
-  private static func draw(_ link: String) throws(CommandFailure) {
-    let output = TerminalOutput.standard
-    guard output.supportsColours, let code = QRCode(link), code.columns <= output.columns else {
-      return
-    }
-    try output.write("\n" + code.lines.joined(separator: "\n") + "\n")
   }
 
   /// A code, and what it opens.
@@ -177,8 +171,9 @@ enum AgentPairCommand {
       opensVault = try VaultKeys.give(
         with: code, expiresAt: offer.expiresAt, session, VaultRecords(member))
     }
+    let relay = offer.relay.flatMap { RelayAddress(url: $0) } ?? member.relay
     return Issued(
-      relay: member.relay, offer: offer, code: opensVault || keys != nil ? code : nil,
+      relay: relay, offer: offer, code: opensVault || keys != nil ? code : nil,
       opensVault: opensVault, keys: keys)
   }
 

@@ -42,12 +42,12 @@ package struct TypedCode: Equatable {
   package static func pageLink(
     to relay: RelayAddress, _ relayPart: String, carriesKeys: Bool
   ) -> String {
-    relay.url + mark + JoinCode.linked(relayPart, carriesKeys: carriesKeys)
+    relay.link + mark + JoinCode.linked(relayPart, carriesKeys: carriesKeys)
   }
 
   /// Returns a link for the program on another device; it may contain the whole code.
   package static func deviceLink(to relay: RelayAddress, _ code: String) -> String {
-    scheme + relay.url + mark + code
+    scheme + relay.link + mark + code
   }
 
   private static func code(_ text: String) throws(LockstepError) -> JoinCode {

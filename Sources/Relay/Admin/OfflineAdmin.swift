@@ -116,15 +116,17 @@ extension Result<Answer, Refusal> {
 /// it for a person, through the running relay or, if none runs, directly in its store.
 package struct AccountOffer: Hashable, Sendable {
   package let account: AccountID
-  package let pairing: PairingOffer
+  package var pairing: PairingOffer
 
   /// Draws the account's id and its code, and returns the request to commit for them. The offer is
   /// valid only after that commit.
   ///
-  /// `label` is the owner's name for the account, at most `Limits.nameBytes`; `wall` is relay time.
-  /// Throws if the label is too long or has control characters.
+  /// `label` is the owner's name for the account, at most `Limits.nameBytes`; `wall` is relay time;
+  /// `seconds`: time for which the code is valid, ten minutes if nil. Throws if the label is too
+  /// long or has control characters.
   package static func make(
-    label: String, secrets: SecretSource, wall: Int64
+    label: String, validFor seconds: Int64? = nil, secrets: SecretSource, wall: Int64,
+    relay: String? = nil
   ) throws(Refusal) -> (AccountOffer, CommitRequest) {
     guard label.isEmpty || Name.isValid(label) else {
       throw Refusal(
@@ -132,7 +134,9 @@ package struct AccountOffer: Hashable, Sendable {
         "An account's label may have at most \(Limits.nameBytes) bytes, and no control characters.")
     }
     let account = AccountID(rawValue: secrets.word())
-    let (pairing, offer) = PairingCode.issue(from: secrets, wall: wall)
+    var (pairing, offer) = PairingCode.issue(
+      from: secrets, wall: wall, seconds: seconds, longest: Limits.invitationMilliseconds)
+    offer.relay = relay
     let request = CommitRequest.createAccount(
       account, generation: newGeneration(secrets), label: label, device: nil, pairing: pairing)
     return (AccountOffer(account: account, pairing: offer), request)
@@ -148,7 +152,7 @@ package struct AccountOffer: Hashable, Sendable {
       "accountID": .string(account.text), "code": .string(pairing.code),
       "expiresAt": JSONValue(integerLiteral: pairing.expiresAt),
     ]
-    return body.serialized()
+    return body.setting("relay", to: pairing.relay.map { .string($0) }).serialized()
   }
 
   /// Throws `badMessage` or `badJSON` if `body` is not such an answer.

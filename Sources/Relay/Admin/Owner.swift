@@ -31,8 +31,10 @@ struct Owner: Sendable {
   ) throws(Refusal) -> HandlerResult {
     switch call {
     case .createAccount:
+      let body = try OwnerBody(body)
       let (offer, request) = try AccountOffer.make(
-        label: try Owner.label(in: body), secrets: context.secrets, wall: context.wall)
+        label: body.label, validFor: body.expiresIn, secrets: context.secrets, wall: context.wall,
+        relay: context.configuration.linkURL)
       return .commit(request, .owner(.created(offer)))
     case .accounts(let after, let limit):
       return .read(.accounts(after: after, limit: limit), .owner(.accounts))
@@ -43,7 +45,11 @@ struct Owner: Sendable {
       let plan = try Plan.decoded(body: body)
       return .commit(.setPlan(account, plan), .owner(.planSet(account, plan)))
     case .issuePairing(let account):
-      let (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
+      var (pairing, offer) = PairingCode.issue(
+        from: context.secrets, wall: context.wall,
+        seconds: body.isEmpty ? nil : try OwnerBody(body).expiresIn,
+        longest: Limits.invitationMilliseconds)
+      offer.relay = context.configuration.linkURL
       return .commit(
         .issuePairing(account, pairing),
         .owner(.paired(AccountOffer(account: account, pairing: offer))))
@@ -62,19 +68,39 @@ struct Owner: Sendable {
     }
   }
 
-  /// Reads `{"label"}`, which may be left out.
-  private static func label(in body: [UInt8]) throws(Refusal) -> String {
-    let label: JSONValue?
+}
+
+/// Body of an owner's call that issues a pairing code: `{"label"?,"expiresIn"?}`.
+private struct OwnerBody {
+  /// The owner's name for a new account.
+  var label = ""
+  /// Seconds for which the code is valid; nil: ten minutes.
+  var expiresIn: Int64?
+
+  private static let range = Limits.pairingSecondsMin...Limits.invitationMilliseconds / 1_000
+
+  init(_ body: [UInt8]) throws(Refusal) {
+    let json: JSONValue
     do throws(JSONFault) {
-      label = try JSONValue(parsing: body)["label"]
+      json = try JSONValue(parsing: body)
     } catch {
-      throw Refusal(.badJSON, "The body must be a JSON object with a `label`.")
+      throw Refusal(.badJSON, "The body must be a JSON object.")
     }
-    guard let label else { return "" }
-    guard let text = label.string else {
-      throw Refusal(.badRequest, "`label` must be a string: the owner's name for the account.")
+    if let value = json["label"] {
+      guard let text = value.string else {
+        throw Refusal(.badRequest, "`label` must be a string: the owner's name for the account.")
+      }
+      label = text
     }
-    return text
+    if let value = json["expiresIn"] {
+      guard let seconds = value.int64, Self.range.contains(seconds) else {
+        throw Refusal(
+          .badRequest,
+          "`expiresIn` must be a number of seconds from \(Self.range.lowerBound) to "
+            + "\(Self.range.upperBound).")
+      }
+      expiresIn = seconds
+    }
   }
 }
 
@@ -131,4 +157,9 @@ enum AdminReadResponse: Hashable, Sendable {
     default: throw StoreHealth.mismatch
     }
   }
+}
+
+extension RelayConfiguration {
+  /// URL for the owner's links; nil if the relay's address is not known.
+  fileprivate var linkURL: String? { publicURL ?? ownURL }
 }

@@ -27,13 +27,15 @@ struct PairingCode: Hashable, Sendable {
   }
 
   /// Creates a code: the form for the store and the form for a person. `wall` is relay time.
-  /// `seconds`: time for which it is valid, at most `Limits.pairingMilliseconds`; nil: that.
+  /// `seconds`: time for which it is valid, at most `longest` milliseconds; nil:
+  /// `Limits.pairingMilliseconds`.
   static func issue(
-    from secrets: SecretSource, wall: Int64, seconds: Int64? = nil
+    from secrets: SecretSource, wall: Int64, seconds: Int64? = nil,
+    longest: Int64 = Limits.pairingMilliseconds
   ) -> (NewPairing, PairingOffer) {
     let code = PairingCode(from: secrets)
-    let longest = Limits.pairingMilliseconds
-    let expiresAt = wall + (seconds.map { min($0, longest / 1_000) * 1_000 } ?? longest)
+    let expiresAt =
+      wall + (seconds.map { min($0, longest / 1_000) * 1_000 } ?? Limits.pairingMilliseconds)
     return (
       NewPairing(codeHash: code.hash, expiresAt: expiresAt),
       PairingOffer(code: code.text, expiresAt: expiresAt)

@@ -116,7 +116,7 @@ extension Call {
     case .unauthenticated(.createAccount), .unauthenticated(.join), .signed(.renameDevice),
       .signed(.save), .signed(.putRecord), .signed(.putSubscription), .signed(.missingChunks),
       .signed(.putWake), .signed(.verifyWake), .signed(.issuePairing), .owner(.createAccount),
-      .owner(.setPlan):
+      .owner(.issuePairing), .owner(.setPlan):
       true
     case .unauthenticated(.time), .unauthenticated(.limits),
       .signed(.listDevices), .signed(.revokeDevice), .signed(.record), .signed(.changes),

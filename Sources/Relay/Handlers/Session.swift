@@ -131,6 +131,7 @@ struct Session: Sendable {
     pairing.scope = newScope
     pairing.wrapped = request.wrapped
     offer.scope = newScope
+    offer.relay = context.configuration.publicURL
     return .commit(.issuePairing(account, pairing), .pairing(offer))
   }
 

@@ -29,6 +29,10 @@ package struct RelayConfiguration: Sendable, Hashable {
   @usableFromInline package var trustedProxies: [IPNetwork] = []
   /// Origins whose pages may use the relay from a browser.
   @usableFromInline package var origins = AllowedOrigins.own
+  /// URL by which devices reach the relay, for links; nil if the owner has set none.
+  @usableFromInline package var publicURL: String?
+  /// URL for the owner's links if `publicURL` is nil: that of the address it listens on.
+  @usableFromInline package var ownURL: String?
   /// The names by which clients may reach the relay.
   @usableFromInline package var hosts = AllowedHosts()
   /// Milliseconds for which browsers that came by TLS must use only TLS (RFC 6797); 0: the header

@@ -1,5 +1,7 @@
 import Glibc
+import Lockstep
 import LockstepApps
+import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepJSON
@@ -40,11 +42,39 @@ package enum AccountCommand {
       ? account.id.text : "\"\(Log.oneLine(account.label))\" (\(account.id.text))"
   }
 
-  /// Returns a pairing code with instructions. `aim`: the device and account that the code is for.
-  package static func text(of offer: AccountOffer, aim: String, from client: AdminClient) -> String
-  {
-    let wall = SystemClock.moment().wall
-    let minutes = max(0, (offer.pairing.expiresAt - wall + 30_000) / 60_000)
+  package static let validity = CommandOption.optional(
+    "expires-in",
+    ValueKind.duration(Limits.pairingSecondsMin * 1_000...Limits.invitationMilliseconds),
+    "Time for which the code is valid, such as 3d for an invitation; at most 7d, 10m if not given.")
+
+  /// Options of a command that prints a code.
+  static let offerOptions = [
+    RelayCommand.publicURL.entry, validity.entry, TerminalOutput.withoutQRCode.entry, json.entry,
+  ]
+
+  /// Prints a new code. `aim`: the device and account that the code is for.
+  static func show(
+    _ offer: AccountOffer, aim: String, from client: AdminClient, _ arguments: Arguments
+  ) throws(CommandFailure) -> ExitCode {
+    var offer = offer
+    if let given = arguments[RelayCommand.publicURL] { offer.pairing.relay = given.link }
+    let link = offer.link
+    if arguments[json] {
+      let json = JSONValue(ifJSON: offer.encodedBody()) ?? [:]
+      return try TerminalOutput.printed(
+        json.setting("link", to: link.map { .string($0) }).text)
+    }
+    _ = try TerminalOutput.printed(text(of: offer, aim: aim, from: client))
+    if let link, !arguments[TerminalOutput.withoutQRCode] {
+      try TerminalOutput.standard.drawQRCode(of: link)
+    }
+    return .success
+  }
+
+  /// Returns a pairing code with instructions.
+  private static func text(
+    of offer: AccountOffer, aim: String, from client: AdminClient
+  ) -> String {
     let begin =
       client.hasRelay
       ? ""
@@ -54,15 +84,52 @@ package enum AccountCommand {
       No relay runs on \(client.store.text), so this was done in the store itself. Start the relay:
         lockstep relay --store \(client.store.text)
       """
-    return """
+    let remaining = offer.pairing.expiresAt - SystemClock.moment().wall
+    let introduction = """
       \(offer.pairing.code)
 
-      This code lets \(aim).\(begin)
+      This code lets \(aim), once, within \(time(remaining)).\(begin)
 
-      On that device, within \(minutes) minutes:
-        lockstep agent join --relay URL --home DIR --code -
-      and type the code there; URL is the address that the relay printed when it started.
+
       """
+    guard let relay = offer.pairing.relay, let link = offer.link else {
+      return introduction + """
+        On that device:
+          lockstep agent join --relay URL --home DIR --code -
+        and type the code there; URL is the address that the relay printed when it started.
+        For a link to send, start the relay with --public-url URL, or give it to this command.
+        """
+    }
+    return introduction + """
+      On a phone or in a browser, open this link\(localNote(relay)):
+        \(link)
+      In a terminal:
+        lockstep agent join --relay \(relay) --home DIR --code -
+      and type the code there.
+      """
+  }
+
+  private static func localNote(_ relay: String) -> String {
+    guard let address = RelayAddress(url: relay), PlainAddress.isLoopback(address.host) else {
+      return ""
+    }
+    return ", on this machine alone (set --public-url for others)"
+  }
+
+  /// Returns a time in the largest unit that says it well.
+  private static func time(_ milliseconds: Int64) -> String {
+    let minutes = max(0, (milliseconds + 30_000) / 60_000)
+    if minutes < 120 { return minutes == 1 ? "1 minute" : "\(minutes) minutes" }
+    let hours = (minutes + 30) / 60
+    return hours < 48 ? "\(hours) hours" : "\((hours + 12) / 24) days"
+  }
+}
+
+extension AccountOffer {
+  /// Link that a browser opens to join the account; nil if the relay's address is not known.
+  var link: String? {
+    pairing.relay.flatMap { RelayAddress(url: $0) }
+      .map { TypedCode.pageLink(to: $0, pairing.code, carriesKeys: false) }
   }
 }
 
@@ -72,26 +139,25 @@ enum AccountCreateCommand {
     name: "create",
     summary: "Creates an account, and prints the pairing code for its first device.",
     discussion: """
-      A code is valid for one device and ten minutes; further devices are paired from that device, \
-      or with lockstep account pair.
+      A code is valid for one device and ten minutes, or as long as --expires-in says; further \
+      devices are paired from that device, or with lockstep account pair. If the relay has a \
+      --public-url, its link can be sent to the person, who opens it on a phone.
       """,
     options: [
-      RelayCommand.store.entry, AccountPlanCommand.zones.entry, AccountCommand.json.entry,
-    ],
+      RelayCommand.store.entry, AccountPlanCommand.zones.entry,
+    ] + AccountCommand.offerOptions,
     operands: Command.Operands("NAME", "The account's label in the relay's store.")
   ) { arguments throws(CommandFailure) in
     let name = arguments.operands[0]
     let client = try AccountCommand.adminClient(arguments, makesStore: true)
-    let offer = try client.createAccount(label: name)
+    let offer = try client.createAccount(
+      label: name, validFor: arguments[AccountCommand.validity])
     if let zones = arguments[AccountPlanCommand.zones] {
       // Before the code is printed, so that no device can save before the plan applies.
       try client.setPlan(Plan(zones: zones), of: offer.account)
     }
-    if arguments[AccountCommand.json] {
-      return try TerminalOutput.printed(String(decoding: offer.encodedBody(), as: UTF8.self))
-    }
     let aim = "the first device into the account \"\(Log.oneLine(name))\""
-    return try TerminalOutput.printed(AccountCommand.text(of: offer, aim: aim, from: client))
+    return try AccountCommand.show(offer, aim: aim, from: client, arguments)
   }
 }
 
@@ -105,17 +171,15 @@ enum AccountPairCommand {
       Use it if all devices of a person are lost, or if the first code has expired. Any device of \
       the account can do the same: lockstep agent pair.
       """,
-    options: [RelayCommand.store.entry, AccountCommand.json.entry],
+    options: [RelayCommand.store.entry] + AccountCommand.offerOptions,
     operands: AccountCommand.account
   ) { arguments throws(CommandFailure) in
     let client = try AccountCommand.adminClient(arguments)
     let account = try client.account(named: arguments.operands[0])
-    let offer = try client.issuePairing(for: account.id)
-    if arguments[AccountCommand.json] {
-      return try TerminalOutput.printed(String(decoding: offer.encodedBody(), as: UTF8.self))
-    }
+    let offer = try client.issuePairing(
+      for: account.id, validFor: arguments[AccountCommand.validity])
     let aim = "one device into the account \(AccountCommand.name(of: account))"
-    return try TerminalOutput.printed(AccountCommand.text(of: offer, aim: aim, from: client))
+    return try AccountCommand.show(offer, aim: aim, from: client, arguments)
   }
 }
 

@@ -109,15 +109,28 @@ package struct AdminClient {
 
 /// Administrative calls; relay and store share one implementation of each.
 extension AdminClient {
-  /// Creates an account without a device.
-  package func createAccount(label: String) throws(CommandFailure) -> AccountOffer {
+  /// Creates an account without a device, and a code for its first.
+  /// `milliseconds`: time for which the code is valid; nil: ten minutes.
+  package func createAccount(
+    label: String, validFor milliseconds: Int64? = nil
+  ) throws(CommandFailure) -> AccountOffer {
     let body: JSONValue = ["label": .string(label)]
-    return try offer(HTTPCallRequest("POST", path: Self.accounts, body: body.serialized()))
+    return try offer(
+      HTTPCallRequest(
+        "POST", path: Self.accounts, body: Self.body(body, milliseconds).serialized()))
   }
 
-  /// Issues a new pairing code.
-  package func issuePairing(for account: AccountID) throws(CommandFailure) -> AccountOffer {
-    try offer(HTTPCallRequest("POST", path: Self.path(account, "pairings")))
+  /// Issues a new pairing code. `milliseconds`: time for which it is valid; nil: ten minutes.
+  package func issuePairing(
+    for account: AccountID, validFor milliseconds: Int64? = nil
+  ) throws(CommandFailure) -> AccountOffer {
+    let body = Self.body([:], milliseconds)
+    return try offer(
+      HTTPCallRequest("POST", path: Self.path(account, "pairings"), body: body.serialized()))
+  }
+
+  private static func body(_ body: JSONValue, _ milliseconds: Int64?) -> JSONValue {
+    body.setting("expiresIn", to: milliseconds.map { JSONValue(integerLiteral: $0 / 1_000) })
   }
 
   package func setPlan(_ plan: Plan, of account: AccountID) throws(CommandFailure) {

@@ -423,23 +423,32 @@ package struct PairingOffer: Hashable, Sendable {
   @usableFromInline package var expiresAt: Int64
   /// Scope of the device that joins with the code.
   @usableFromInline package var scope: DeviceScope
+  /// URL by which other devices reach the relay, if its owner has set one.
+  @usableFromInline package var relay: String?
 
   @usableFromInline
-  package init(code: String, expiresAt: Int64, scope: DeviceScope = .everything) {
+  package init(
+    code: String, expiresAt: Int64, scope: DeviceScope = .everything, relay: String? = nil
+  ) {
     self.code = code
     self.expiresAt = expiresAt
     self.scope = scope
+    self.relay = relay
   }
 
   @usableFromInline
   package func encodedBody() -> [UInt8] {
-    var writer = JSONWriter(capacity: 96)
+    var writer = JSONWriter(capacity: 160)
     writer.beginObject()
     writer.member("code")
     writer.string(code)
     writer.member("expiresAt")
     writer.integer(expiresAt)
     writer.optional(scope)
+    if let relay {
+      writer.member("relay")
+      writer.string(relay)
+    }
     writer.endObject()
     return writer.finish()
   }
@@ -450,6 +459,7 @@ package struct PairingOffer: Hashable, Sendable {
     var code: String?
     var expiresAt: Int64?
     var scope = DeviceScope.everything
+    var relay: String?
     var seen = MemberSet()
     try reader.enterObject()
     while let member = try reader.nextMember(&seen) {
@@ -457,12 +467,13 @@ package struct PairingOffer: Hashable, Sendable {
       case .code: code = try reader.string(.code)
       case .expiresAt: expiresAt = try reader.instant(.expiresAt)
       case .scope: scope = try reader.scope()
+      case .relay: relay = try reader.string(.relay)
       default: try reader.skip()
       }
     }
     try reader.finish()
     return PairingOffer(
       code: try reader.require(code, .code), expiresAt: try reader.require(expiresAt, .expiresAt),
-      scope: scope)
+      scope: scope, relay: relay)
   }
 }

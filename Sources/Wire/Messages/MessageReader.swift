@@ -289,7 +289,7 @@ enum Member: UInt8, CaseIterable {
   case accountID, deviceID, deviceName, platform, appVersion, expiresAt, devices, lastSeen
   case connected
   // Scopes of devices, and keys for them.
-  case scope, zones, access, expiresIn, wrapped
+  case scope, zones, access, expiresIn, wrapped, relay
   // Subscriptions.
   case kind, recordType, `where`, events
   // Chunks of files.

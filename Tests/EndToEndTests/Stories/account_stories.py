@@ -14,6 +14,7 @@ import signal
 import stat
 import subprocess
 import threading
+import time
 import uuid
 
 from notification_stories import PendingRequest
@@ -230,6 +231,51 @@ def story_a_lost_code_is_replaced():
         relay.start()
         assert join(relay, second["code"]).account == account
         assert owner.account("mum")["devices"] == 2
+
+
+def story_a_person_is_invited_by_a_link():
+    """The owner sends a link that is valid for days. It joins one device, and names the address
+    that the owner has set; without one, that of this machine."""
+    with Relay(is_open=False) as relay, folder() as directory:
+        owner = Owner(relay.store)
+        offer = owner.json("create", "mum", "--expires-in", "3d")
+        assert offer["relay"] == relay.address, offer
+        assert offer["link"] == f"{relay.address}/#code={offer['code']}", offer
+        lasts = offer["expiresAt"] / 1000 - time.time()
+        assert 71 * 3600 < lasts <= 72 * 3600, lasts
+        told = owner.run("pair", "mum")
+        assert "on this machine alone (set --public-url for others)" in told, told
+        assert "within 10 minutes" in told and f"  {relay.address}/#code=" in told, told
+        run("agent", "join", "--code", offer["link"], home=os.path.join(directory, "phone"))
+        refused("agent", "join", "--code", offer["link"], home=os.path.join(directory, "thief"),
+                says=["unknown, used or too old"])
+        assert owner.account("mum")["devices"] == 1
+        owner.refused("pair", "mum", "--expires-in", "8d", code=2, says=["7d"])
+        relay.stop()
+        told = owner.run("pair", "mum")
+        assert "give it to this command" in told and "#code" not in told, told
+        told = owner.run("pair", "mum", "--public-url", "https://sync.example.org:443/")
+        assert "  https://sync.example.org/#code=" in told and "machine alone" not in told, told
+
+
+def story_links_have_the_address_that_the_owner_has_set():
+    """Behind a proxy: the relay itself listens on this machine alone. Devices print that address
+    too, and clients may use its name."""
+    url = "https://sync.example.org"
+    with Relay("--public-url", url, is_open=False) as relay, folder() as directory:
+        assert f"devices and browsers reach it at {url}" in relay.text(), relay.text()
+        offer = Owner(relay.store).json("create", "mum")
+        assert offer["link"] == f"{url}/#code={offer['code']}", offer
+        home = os.path.join(directory, "desk")
+        run("agent", "join", "--relay", relay.address, "--code", offer["code"], home=home)
+        offer = json.loads(run("agent", "pair", "--json", home=home).stdout)
+        assert offer["link"].startswith(f"{url}/#code="), offer
+        assert offer["deviceLink"].startswith(f"lockstep+{url}/#code="), offer
+        for name, status in (("sync.example.org", "200"), ("evil.example.org", "421")):
+            answer = subprocess.run(
+                ["curl", "-s", "-o", os.devnull, "-w", "%{http_code}", "-H", f"Host: {name}",
+                 f"{relay.address}/v1/time"], capture_output=True, text=True)
+            assert answer.stdout == status, (name, answer)
 
 
 def story_an_account_that_is_removed_is_gone_at_once():

@@ -58,6 +58,11 @@ import Testing
     let offer = PairingOffer(code: "ABCD-1234", expiresAt: 1_790_000_000_000)
     #expect(text(offer.encodedBody()) == #"{"code":"ABCD-1234","expiresAt":1790000000000}"#)
     #expect(try PairingOffer.decoded(body: offer.encodedBody()) == offer)
+    let linked = PairingOffer(code: "ABCD-1234", expiresAt: 1, relay: "https://relay.example")
+    #expect(
+      text(linked.encodedBody())
+        == #"{"code":"ABCD-1234","expiresAt":1,"relay":"https://relay.example"}"#)
+    #expect(try PairingOffer.decoded(body: linked.encodedBody()) == linked)
     #expect(
       refusal { () throws(Refusal) in try PairingOffer.decoded(body: bytes(#"{"code":"a"}"#)) }?
         .code
