@@ -89,10 +89,32 @@ static inline int openssl_restrict(SSL_CTX *_Nonnull context) {
 
 #define OPENSSL_HTTP_1_1 (const unsigned char *)"\x08http/1.1", 9
 
+/// Returns 1 if the handshake validates a name for a certificate authority (RFC 8737): it carries
+/// no data.
+static inline int openssl_is_validation(SSL *_Nonnull ssl) {
+  const char *mark = (const char *)SSL_get_app_data(ssl);
+  return mark && mark[0] == 'a';
+}
+
+/// Lets a server's connection, of which only the client's first message has come, answer with this
+/// certificate that it validates a name (RFC 8737). Returns 0 if the library cannot.
+static inline int openssl_validate(
+    SSL *_Nonnull ssl, X509 *_Nonnull certificate, EVP_PKEY *_Nonnull key) {
+  SSL_set_options(ssl, SSL_OP_NO_TICKET);
+  return SSL_set_num_tickets(ssl, 0) == 1 && SSL_use_certificate(ssl, certificate) == 1 &&
+         SSL_use_PrivateKey(ssl, key) == 1 && SSL_set_app_data(ssl, (void *)"acme") == 1;
+}
+
 static inline int openssl_choose_http(
     SSL *ssl, const unsigned char **chosen, unsigned char *chosen_length,
     const unsigned char *offered, unsigned int offered_length, void *data) {
-  (void)ssl, (void)data;
+  (void)data;
+  if (openssl_is_validation(ssl)) {
+    // The offer was read before: it is this protocol alone.
+    *chosen = offered + 1;
+    *chosen_length = offered[0];
+    return SSL_TLSEXT_ERR_OK;
+  }
   int answer = SSL_select_next_proto(
       (unsigned char **)chosen, chosen_length, OPENSSL_HTTP_1_1, offered, offered_length);
   return answer == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -148,7 +170,8 @@ static inline int openssl_offer_http2(SSL *_Nonnull ssl) {
 
 /// Returns 1 if the connection has offered HTTP/2 alone and the handshake has not selected it.
 static inline int openssl_lacks_http2(SSL *_Nonnull ssl) {
-  if (!SSL_get_app_data(ssl)) return 0;
+  const char *mark = (const char *)SSL_get_app_data(ssl);
+  if (!mark || mark[0] != 'h') return 0;
   const unsigned char *chosen;
   unsigned int length;
   SSL_get0_alpn_selected(ssl, &chosen, &length);
@@ -246,4 +269,133 @@ static inline int openssl_p256_verify(
   ECDSA_SIG_free(pair);
   EC_KEY_free(key);
   return valid;
+}
+
+/// Makes a key on P-256 of a scalar of 32 bytes and its public point of 65 bytes. The caller frees
+/// it. Returns NULL if the library cannot.
+static inline EVP_PKEY *_Nullable openssl_p256_key(
+    const unsigned char *_Nonnull scalar, const unsigned char *_Nonnull point) {
+  EC_KEY *pair = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1);
+  BIGNUM *secret = BN_bin2bn(scalar, 32, NULL);
+  EVP_PKEY *key = EVP_PKEY_new();
+  int done = pair && secret && key && EC_KEY_oct2key(pair, point, 65, NULL) == 1 &&
+             EC_KEY_set_private_key(pair, secret) == 1 && EVP_PKEY_set1_EC_KEY(key, pair) == 1;
+  BN_clear_free(secret);
+  EC_KEY_free(pair);
+  if (done) return key;
+  EVP_PKEY_free(key);
+  return NULL;
+}
+
+/// Calls `take` with what was written to a memory file, and frees the file. Returns 0 if it is
+/// empty.
+static inline int openssl_take_file(
+    BIO *_Nullable file, void *_Nonnull context,
+    void (*_Nonnull take)(void *_Nonnull context, const void *_Nonnull bytes, long count)) {
+  char *bytes = NULL;
+  long count = file ? BIO_get_mem_data(file, &bytes) : 0;
+  if (count > 0 && bytes) take(context, bytes, count);
+  BIO_free(file);
+  return count > 0;
+}
+
+/// Calls `take` with a request for a certificate (RFC 2986) in DER form. `names`: host names in
+/// OpenSSL's form, such as "DNS:example.org,DNS:example.net". Returns 0 if the library cannot.
+static inline int openssl_certificate_request(
+    const char *_Nonnull names, EVP_PKEY *_Nonnull key, void *_Nonnull context,
+    void (*_Nonnull take)(void *_Nonnull context, const void *_Nonnull bytes, long count)) {
+  X509_REQ *request = X509_REQ_new();
+  X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, names);
+  STACK_OF(X509_EXTENSION) *extensions = sk_X509_EXTENSION_new_null();
+  BIO *file = BIO_new(BIO_s_mem());
+  int done = request && extension && extensions && file &&
+             sk_X509_EXTENSION_push(extensions, extension) == 1;
+  if (!done) X509_EXTENSION_free(extension);
+  done = done && X509_REQ_set_version(request, 0) == 1 &&
+         X509_REQ_add_extensions(request, extensions) == 1 &&
+         X509_REQ_set_pubkey(request, key) == 1 &&
+         X509_REQ_sign(request, key, EVP_sha256()) > 0 && i2d_X509_REQ_bio(file, request) == 1;
+  sk_X509_EXTENSION_pop_free(extensions, X509_EXTENSION_free);
+  X509_REQ_free(request);
+  if (done) return openssl_take_file(file, context, take);
+  BIO_free(file);
+  return 0;
+}
+
+/// Calls `take` with a certificate in PEM form that answers the validation of a host name over TLS
+/// (RFC 8737 section 3): it is signed by its own key and contains the digest, of 32 bytes, in a
+/// critical extension. It is valid for a week around `now`, in seconds since the Unix epoch. Returns
+/// 0 if the library cannot.
+static inline int openssl_validation_certificate(
+    const char *_Nonnull name, const unsigned char *_Nonnull digest, EVP_PKEY *_Nonnull key,
+    long long now, void *_Nonnull context,
+    void (*_Nonnull take)(void *_Nonnull context, const void *_Nonnull bytes, long count)) {
+  // OCTET STRING with the digest.
+  unsigned char content[34] = {0x04, 32};
+  for (int index = 0; index < 32; index++) content[2 + index] = digest[index];
+  X509 *certificate = X509_new();
+  ASN1_OCTET_STRING *value = ASN1_OCTET_STRING_new();
+  ASN1_OBJECT *kind = OBJ_txt2obj("1.3.6.1.5.5.7.1.31", 1);
+  X509_EXTENSION *names = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, name);
+  X509_EXTENSION *extension = NULL;
+  BIO *file = BIO_new(BIO_s_mem());
+  time_t time = (time_t)now;
+  int done = 0;
+  if (certificate && value && kind && names && file &&
+      ASN1_OCTET_STRING_set(value, content, sizeof content) == 1) {
+    extension = X509_EXTENSION_create_by_OBJ(NULL, kind, 1, value);
+    done = extension && X509_set_version(certificate, 2) == 1 &&
+           ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1) == 1 &&
+           X509_time_adj_ex(X509_getm_notBefore(certificate), -1, 0, &time) &&
+           X509_time_adj_ex(X509_getm_notAfter(certificate), 6, 0, &time) &&
+           X509_set_pubkey(certificate, key) == 1 && X509_add_ext(certificate, names, -1) == 1 &&
+           X509_add_ext(certificate, extension, -1) == 1 &&
+           X509_sign(certificate, key, EVP_sha256()) > 0 &&
+           PEM_write_bio_X509(file, certificate) == 1;
+  }
+  X509_EXTENSION_free(extension);
+  X509_EXTENSION_free(names);
+  ASN1_OBJECT_free(kind);
+  ASN1_OCTET_STRING_free(value);
+  X509_free(certificate);
+  if (done) return openssl_take_file(file, context, take);
+  BIO_free(file);
+  return 0;
+}
+
+/// Calls `take` with a private key in PEM form (PKCS #8), without a passphrase. Returns 0 if the
+/// library cannot.
+static inline int openssl_key_text(
+    EVP_PKEY *_Nonnull key, void *_Nonnull context,
+    void (*_Nonnull take)(void *_Nonnull context, const void *_Nonnull bytes, long count)) {
+  BIO *file = BIO_new(BIO_s_secmem());
+  if (file && PEM_write_bio_PKCS8PrivateKey(file, key, NULL, NULL, 0, NULL, NULL) == 1)
+    return openssl_take_file(file, context, take);
+  BIO_free(file);
+  return 0;
+}
+
+/// Calls `take` with a certificate in PEM form. Returns 0 if the library cannot.
+static inline int openssl_certificate_text(
+    X509 *_Nonnull certificate, void *_Nonnull context,
+    void (*_Nonnull take)(void *_Nonnull context, const void *_Nonnull bytes, long count)) {
+  BIO *file = BIO_new(BIO_s_mem());
+  if (file && PEM_write_bio_X509(file, certificate) == 1)
+    return openssl_take_file(file, context, take);
+  BIO_free(file);
+  return 0;
+}
+
+/// Calls `take` with the bytes of a certificate's serial number as DER has them, without type and
+/// length. Returns 0 if it has more than 20, or none (RFC 5280 section 4.1.2.2).
+static inline int openssl_serial_number(
+    X509 *_Nonnull certificate, void *_Nonnull context,
+    void (*_Nonnull take)(void *_Nonnull context, const void *_Nonnull bytes, long count)) {
+  unsigned char bytes[2 + 21], *end = bytes;
+  const ASN1_INTEGER *number = X509_get0_serialNumber(certificate);
+  int count = number ? i2d_ASN1_INTEGER(number, NULL) : 0;
+  if (count < 3 || count > (int)sizeof bytes) return 0;
+  i2d_ASN1_INTEGER(number, &end);
+  take(context, bytes + 2, count - 2);
+  return 1;
 }
