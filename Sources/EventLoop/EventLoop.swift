@@ -825,6 +825,7 @@ extension EventLoop {
     let isOutgoing = connection.pointee.id.isOutgoing
     switch handshake {
     case .done: completeHandshake(slot)
+    case .validated: endValidation(slot)
     case .wantsRead, .wantsWrite:
       connection.pointee.isBlocked = if case .wantsWrite = handshake { true } else { false }
       updateInterest(slot)
@@ -851,6 +852,17 @@ extension EventLoop {
     updateInterest(slot)
     schedulePendingRead(slot)
     if connection.pointee.output.unsent > 0 { markDirty(slot) }
+  }
+
+  /// Closes an incoming connection whose handshake was all that its peer wanted.
+  private mutating func endValidation(_ slot: Int) {
+    handshakes.countEnd()
+    slab[slot].pointee.isBlocked = false
+    guard let descriptor = slab[slot].pointee.descriptor?.rawValue else { return release(slot) }
+    Syscall.shutdownWriting(descriptor)
+    slab[slot].pointee.stage = .lingering
+    lingers.add(slab.registration(of: slot), unsent: 0, at: now)
+    updateInterest(slot)
   }
 
   /// Refuses an incoming connection. OpenSSL has already sent the reason to the peer, as far as TLS

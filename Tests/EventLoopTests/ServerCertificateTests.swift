@@ -1,3 +1,4 @@
+import LockstepRuntime
 import TemporaryFolders
 import Testing
 
@@ -44,6 +45,50 @@ struct ServerCertificateTests {
     try TestCertificates.show(TestCertificates.otherName, in: folder)
     try certificate.reload()
     #expect(certificate.names == ["other.example"])
+  }
+
+  @Test func managedCertificateMayComeAfterTheStart() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("certificate.pem")
+    let certificate = try ServerCertificate(managed: path, isMissing: true)
+    var echo = ScriptedNode()
+    echo.echoes = true
+    let far = try RunningGroup(echo, certificate: certificate)
+    let trust = try TestCertificates.trust()
+    let near = try RunningGroup(change: { $0.trust = trust })
+    guard case .host(_, let port) = far.address else { preconditionFailure("not TCP") }
+    #expect(certificate.names.isEmpty)
+    let early = ConnectionID.outgoing(1)
+    near.order(.open(early, .secure("localhost", port: port)))
+    guard case .notTrusted = try near.journal.cause(of: early) else {
+      Issue.record("a handshake without a certificate did not fail")
+      return
+    }
+    try folder.write(
+      Array((TestCertificates.key + TestCertificates.good).utf8), to: "certificate.pem")
+    try ServerCertificate.check(managed: path)
+    try certificate.reload()
+    #expect(certificate.names == ["localhost"])
+    let late = ConnectionID.outgoing(2)
+    near.order(.open(late, .secure("localhost", port: port)))
+    near.order(.send(late, Array("hello".utf8)))
+    #expect(near.journal.received(late, count: 5) == Array("hello".utf8))
+    near.end()
+    far.end()
+  }
+
+  @Test func certificatesForValidationsAreChecked() throws {
+    let folder = try TemporaryFolder()
+    let certificate = try ServerCertificate(
+      managed: folder.path("certificate.pem"), isMissing: true)
+    let text = Array((TestCertificates.key + TestCertificates.good).utf8)
+    try certificate.validate(with: [("localhost", text), ("other.example", text)])
+    try certificate.validate(with: [])
+    for text in ["", "hello", TestCertificates.key] {
+      #expect(throws: CertificateFault.self) {
+        try certificate.validate(with: [("localhost", Array(text.utf8))])
+      }
+    }
   }
 
   @Test func systemsAuthoritiesAreTakenAsTheyAre() {

@@ -32,6 +32,8 @@ struct SecureConnection: ~Copyable {
 
   enum Handshake {
     case done
+    /// It has answered the validation of a name (RFC 8737), and carries no data.
+    case validated
     case wantsRead
     case wantsWrite
     /// The connection broke.
@@ -78,7 +80,10 @@ struct SecureConnection: ~Copyable {
     ERR_clear_error()
     errno = 0
     let result = SSL_do_handshake(ssl)
-    if result == 1 { return openssl_lacks_http2(ssl) == 1 ? .refused(.otherProtocol) : .done }
+    if result == 1 {
+      if openssl_is_validation(ssl) == 1 { return .validated }
+      return openssl_lacks_http2(ssl) == 1 ? .refused(.otherProtocol) : .done
+    }
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_WANT_READ: return .wantsRead
     case SSL_ERROR_WANT_WRITE: return .wantsWrite

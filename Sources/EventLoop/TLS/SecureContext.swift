@@ -22,13 +22,13 @@ final class SecureContext: @unchecked Sendable {
   // MARK: Server
 
   /// `certificate`: path of a PEM file with the server's certificate, followed by the chain to an
-  /// authority. `key`: path of a PEM file with its private key.
-  static func server(certificate: String, key: String) throws(CertificateFault) -> SecureContext {
-    let made = try SecureContext(TLS_server_method())
+  /// authority. `key`: path of a PEM file with its private key. `validations`: certificates for
+  /// validations of names, if there may be any.
+  static func server(
+    certificate: String, key: String, validations: NameValidations? = nil
+  ) throws(CertificateFault) -> SecureContext {
+    let made = try server(validations)
     let context = made.rawValue
-    guard openssl_serve_http(context) == 1, TicketKeys.install(in: context) else {
-      throw .library(SecureConnection.lastError())
-    }
     try checkReadable(certificate)
     try checkReadable(key)
     guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
@@ -42,6 +42,16 @@ final class SecureContext: @unchecked Sendable {
     guard SSL_CTX_check_private_key(context) == 1 else {
       throw .otherKey(certificate: certificate, key: key)
     }
+    return made
+  }
+
+  /// Makes a context without a certificate: it only answers validations of names, and other
+  /// handshakes fail.
+  static func server(_ validations: NameValidations?) throws(CertificateFault) -> SecureContext {
+    let made = try SecureContext(TLS_server_method())
+    guard openssl_serve_http(made.rawValue) == 1, TicketKeys.install(in: made.rawValue),
+      validations?.install(in: made.rawValue) ?? true
+    else { throw .library(SecureConnection.lastError()) }
     return made
   }
 
@@ -118,6 +128,7 @@ final class SecureContext: @unchecked Sendable {
 package final class ServerCertificate: Sendable {
   private let certificate: String
   private let key: String
+  private let validations: NameValidations?
   private let context: Locked<SecureContext>
 
   /// Paths of PEM files: the certificate with its chain, and the private key.
@@ -125,7 +136,37 @@ package final class ServerCertificate: Sendable {
   package init(certificate: String, key: String) throws(CertificateFault) {
     self.certificate = certificate
     self.key = key
+    validations = nil
     context = Locked(try SecureContext.server(certificate: certificate, key: key))
+  }
+
+  /// Path of a PEM file with the private key and the certificate with its chain, which this program
+  /// itself writes. `isMissing`: there is none yet. Until `reload`, handshakes then fail, except
+  /// those of `validate`.
+  package init(managed path: String, isMissing: Bool) throws(CertificateFault) {
+    certificate = path
+    key = path
+    let validations = NameValidations()
+    self.validations = validations
+    context = Locked(
+      isMissing
+        ? try SecureContext.server(validations)
+        : try SecureContext.server(certificate: path, key: path, validations: validations))
+  }
+
+  /// Answers validations of host names (RFC 8737) from now on with these certificates, and with no
+  /// others. `certificates`: by host name, PEM texts with the key and the certificate. Only for a
+  /// managed certificate.
+  package func validate(
+    with certificates: [(name: String, text: [UInt8])]
+  ) throws(CertificateFault) {
+    precondition(validations != nil, "not a managed certificate")
+    try validations?.set(certificates)
+  }
+
+  /// Throws if a PEM file with key and certificate cannot be used.
+  package static func check(managed path: String) throws(CertificateFault) {
+    _ = try SecureContext.server(certificate: path, key: path)
   }
 
   /// Writes a new key, and a certificate that it signs itself and that is valid for a week: for
@@ -148,7 +189,8 @@ package final class ServerCertificate: Sendable {
   /// cannot be used, they continue with the old one.
   @usableFromInline
   package func reload() throws(CertificateFault) {
-    let fresh = try SecureContext.server(certificate: certificate, key: key)
+    let fresh = try SecureContext.server(
+      certificate: certificate, key: key, validations: validations)
     context.withLock { $0 = fresh }
   }
 
