@@ -78,6 +78,7 @@ let package = Package(
     module("Wire", ["JSON", "Model", "Crypto", "CZlib"]),
     module("Runtime", ["Model"]),
     module("WebPush", ["JSON", "Model", "Crypto", "Wire", "Runtime"]),
+    module("ACME", ["JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush"]),
     module("Storage", ["JSON", "Model", "Crypto"]),
     module("Client", ["JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage"]),
     module("Apps", ["JSON", "Model", "Crypto", "Sealing", "Terminal"]),
@@ -125,8 +126,8 @@ let package = Package(
       "RelayService",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
-        "WebPush", "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles",
-        "Lockstep", "CommandLine", "WebAssets", "CLinux",
+        "WebPush", "ACME", "Relay", "EventLoop", "StorageSQLite", "StoragePostgres",
+        "StorageFiles", "Lockstep", "CommandLine", "WebAssets", "CLinux",
       ]),
     module(
       "Simulation",
@@ -197,6 +198,7 @@ let package = Package(
     tests("Sealing", ["JSON", "Model", "Crypto", "Sealing"], exclude: ["Vectors"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
     tests("WebPush", ["Model", "Crypto", "Runtime", "WebPush", "PushLaws"]),
+    tests("ACME", ["JSON", "Model", "Crypto", "Runtime", "WebPush", "ACME"]),
     tests("Gateway", ["JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Gateway"]),
     tests("Runtime", ["Model", "Runtime"]),
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
