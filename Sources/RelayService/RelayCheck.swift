@@ -19,7 +19,7 @@ struct RelayCheck {
     settings = arguments.settings
     faults = [
       RelayCheck.fault(of: store), RelayCheck.fault(ofCertificate: certificate, key: key),
-      pages.flatMap { OwnerPages.fault(of: $0) },
+      pages.flatMap { OwnerPages.fault(of: $0) }, RelayCheck.fault(ofACME: arguments, store),
     ].compactMap(\.self)
   }
 
@@ -28,6 +28,16 @@ struct RelayCheck {
     do throws(CommandFailure) {
       _ = try RelayCertificate.named(certificate, key: key)
       return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  /// Returns a fault unless the settings for an authority can be used.
+  private static func fault(ofACME arguments: Arguments, _ store: StoreLocation) -> String? {
+    do throws(CommandFailure) {
+      guard let acme = try RelayACME(arguments, store: store) else { return nil }
+      return fault(ofFolder: acme.folder, "the folder", "--acme-folder")
     } catch {
       return error.message
     }
@@ -78,27 +88,35 @@ struct RelayCheck {
 
   /// Returns a fault unless the folder exists and is writable, or can be created.
   static func fault(ofStore path: String) -> String? {
+    fault(ofFolder: path, "the store", "--store")
+  }
+
+  /// Returns a fault unless the folder exists and is writable, or can be created. `option`: the one
+  /// that names it.
+  static func fault(ofFolder path: String, _ noun: String, _ option: String) -> String? {
     var folder = path
     var status = stat()
     while stat(folder, &status) != 0 {
       guard errno == ENOENT, let slash = folder.lastIndex(of: "/") else {
         return errno == ENOENT
-          ? fault(path, in: ".")
-          : "the store \(path) cannot be reached: \(String(cString: strerror(errno)))"
+          ? fault(path, in: ".", noun, option)
+          : "\(noun) \(path) cannot be reached: \(String(cString: strerror(errno)))"
       }
       folder = slash == folder.startIndex ? "/" : String(folder[..<slash])
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
-      return "the store \(path) cannot be created: \(folder) is not a folder; name another one "
-        + "(--store)"
+      return "\(noun) \(path) cannot be created: \(folder) is not a folder; name another one "
+        + "(\(option))"
     }
-    return fault(path, in: folder)
+    return fault(path, in: folder, noun, option)
   }
 
-  private static func fault(_ path: String, in folder: String) -> String? {
+  private static func fault(
+    _ path: String, in folder: String, _ noun: String, _ option: String
+  ) -> String? {
     guard access(folder, W_OK | X_OK) != 0 else { return nil }
     let reason = String(cString: strerror(errno))
-    return "the store \(path) cannot be written: \(folder): \(reason); run as its owner, or name "
-      + "another one (--store)"
+    return "\(noun) \(path) cannot be written: \(folder): \(reason); run as its owner, or name "
+      + "another one (\(option))"
   }
 }

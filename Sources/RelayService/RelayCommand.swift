@@ -113,7 +113,8 @@ package enum RelayCommand {
       SIGUSR1 it prints its state; on SIGHUP it reloads the certificate and the host names in it.
 
       With --tls-cert and --tls-key, devices connect by https:// only; SIGHUP reloads both files \
-      and keeps existing connections. --admin-listen always serves plain HTTP.
+      and keeps existing connections. With --acme instead, the relay gets and renews its \
+      certificate by itself. --admin-listen always serves plain HTTP.
 
       Without --open, the relay's owner creates the accounts: lockstep account create NAME.
 
@@ -125,6 +126,7 @@ package enum RelayCommand {
     options: [
       listen.entry, adminListen.entry, publicURL.entry, certificate.entry, key.entry,
       strictTransport.entry,
+    ] + RelayACME.options + [
       store.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry, keepAlive.entry,
       compression.entry,
       isRestored.entry,
@@ -143,6 +145,7 @@ package enum RelayCommand {
         key: arguments[key], pages: arguments[pages]
       ).report(isJSON: arguments[json])
     }
+    let acme = try RelayACME(arguments, store: arguments[store])
     var configuration = RelayConfiguration()
     configuration.isOpen = arguments[isOpen]
     configuration.nodes = arguments[loops]
@@ -180,7 +183,8 @@ package enum RelayCommand {
         "lockstep relay", level: arguments[logLevel], format: arguments[logFormat]),
       pages: arguments[pages],
       wakes: arguments[wake] == .on
-        ? RelayWakes(rules: arguments[wakeAllow], contact: arguments[wakeContact]) : nil)
+        ? RelayWakes(rules: arguments[wakeAllow], contact: arguments[wakeContact]) : nil,
+      acme: acme)
     try service.run()
     return .success
   }

@@ -25,6 +25,8 @@ package struct RelayService {
   package var pages: String?
   /// nil: no device is woken.
   var wakes: RelayWakes?
+  /// Settings for a certificate of an authority, which takes the place of `certificate`; nil: none.
+  var acme: RelayACME?
 
   /// Returns the path of the socket on which the relay on that store accepts its owner's commands.
   package static func controlSocket(inStore store: String) -> String {
@@ -38,6 +40,8 @@ package struct RelayService {
       let signals = try Signals([SIGTERM, SIGINT] + RelayMainThreadHandler.signals)
       var (configuration, ownerConnections) = try prepareProcess()
       let store = try openStore(configuration.rules)
+      let acme = try acme.map { try RelayACMEThread($0, log: log) }
+      let certificate = acme?.certificate ?? certificate
       configuration.wakes = try wakes?.configuration(in: store.writer)
       let accounts = try accountCount(of: store)
       let metrics = StoreMetrics(accounts: accounts)
@@ -53,7 +57,7 @@ package struct RelayService {
         of: group, nodes: configuration.nodes, debugDump: debugDump, log: log,
         startedAt: SystemClock.instant(), manager: try SystemdNotifier.ofThisProcess(log),
         status: "listening on \(url(of: publicListeners[0].address))")
-      reloadOnSignal(certificate, mainThreadHandler, group, configuration)
+      reloadOnSignal(certificate, acme, mainThreadHandler, group, configuration)
       let files = try store.makeFiles(
         uploads: configuration.limits.uploads * configuration.nodes)
       let bus = try store.makeBus()
@@ -84,6 +88,8 @@ package struct RelayService {
       var busThread: BusThread?
       if let bus { busThread = try BusThread(bus, of: group, log: log) }
       defer { busThread?.end() }
+      try acme?.start()
+      defer { acme?.end() }
       log.reportEnd(try group.run(signals, mainThreadHandler.mainThreadHandler))
     } catch let failure as CommandFailure {
       throw failure
@@ -102,10 +108,15 @@ package struct RelayService {
 
   /// Reloads the certificate on SIGHUP and sends its host names to the nodes.
   private func reloadOnSignal(
-    _ certificate: ServerCertificate?, _ mainThreadHandler: RelayMainThreadHandler,
-    _ group: NodeGroup<RelayNode>, _ configuration: RelayConfiguration
+    _ certificate: ServerCertificate?, _ acme: RelayACMEThread?,
+    _ mainThreadHandler: RelayMainThreadHandler, _ group: NodeGroup<RelayNode>,
+    _ configuration: RelayConfiguration
   ) {
     guard let certificate else { return }
+    if let acme {
+      mainThreadHandler.reload = { acme.retry() }
+      return
+    }
     RelayCertificate.warn(of: certificate, log)
     mainThreadHandler.reload = {
       RelayCertificate.reload(certificate, log)
@@ -269,27 +280,31 @@ package struct RelayService {
   ) -> AllowedHosts {
     let own = OwnHosts.names(
       hostname: OwnHosts.hostname, listen: [listen, adminListen].compactMap(\.self))
-    return configuration.hosts.adding(own + (certificate?.names ?? []))
+    let names = acme?.configuration.names ?? []
+    return configuration.hosts.adding(own + names + (certificate?.names ?? []))
   }
 
+  private var isSecure: Bool { certificate != nil || acme != nil }
+
   private func url(of address: PeerAddress) -> String {
-    "\(certificate == nil ? "http" : "https")://\(address.text)"
+    "\(isSecure ? "https" : "http")://\(address.text)"
   }
 
   /// Returns the URL by which devices most probably reach the relay if its owner has set none: by
   /// the first name of the certificate, or by the address of this machine in its network.
   private func ownURL(of address: PeerAddress) -> String? {
     guard case .host(let host, let port) = address else { return nil }
-    let name = certificate?.names.first { !$0.contains("*") }
+    let names = acme?.configuration.names ?? certificate?.names ?? []
+    let name = names.first { !$0.contains("*") }
     let isWildcard = host == "0.0.0.0" || host == "::"
     let reached = name ?? (isWildcard ? NetworkAddress.ofThisMachine() ?? "127.0.0.1" : host)
-    return RelayAddress(host: reached, port: port, isSecure: certificate != nil).link
+    return RelayAddress(host: reached, port: port, isSecure: isSecure).link
   }
 
   private func logStart(
     _ address: PeerAddress, reachedAt publicURL: String?, admin: PeerAddress?, accounts: Int
   ) {
-    if certificate == nil, let warning = PlainAddress.warning(ofListening: address) {
+    if !isSecure, let warning = PlainAddress.warning(ofListening: address) {
       log.warning("\(warning)")
     }
     if let admin {
@@ -339,7 +354,7 @@ package struct RelayService {
   /// Sets up memory allocation and the limit of open files. Must run before any thread starts.
   private func prepareProcess() throws(CommandFailure) -> (RelayConfiguration, owner: Int) {
     Heap.mapLargeBlocks()
-    let share = try allocateDescriptors(OpenFiles.raiseLimit())
+    let share = try allocateDescriptors(OpenFiles.raiseLimit() - (acme?.descriptors ?? 0))
     return (share.configuration, share.ownerConnections)
   }
 
