@@ -1,19 +1,15 @@
 import Glibc
 import LockstepBench
 import LockstepCommandLine
-import LockstepCrypto
 import LockstepDashboard
 import LockstepDoctor
 import LockstepGateway
-import LockstepModel
 import LockstepRelayService
-import LockstepStorageSQLite
-import LockstepWire
 
 /// The program: its command tree, and the dispatch to the requested command.
 package enum RootCommand {
   /// Each top-level command has its own file and one line here.
-  package static let root = Command(
+  package static let root: Command = Command(
     name: "lockstep",
     summary: "Keeps a person's devices in lockstep.",
     discussion: """
@@ -23,7 +19,8 @@ package enum RootCommand {
     subcommands: [
       RelayCommand.command, AccountCommand.command, AgentCommand.command, BenchCommand.command,
       TopCommand.command, TraceCommand.command, DoctorCommand.command, ResolveCommand.command,
-      GatewayCommand.command,
+      GatewayCommand.command, CompletionCommand.command, ManualCommand.command,
+      VersionCommand.command,
     ])
 
   /// Runs the process's command line. Rejects arguments that are not UTF-8, because decoding them
@@ -52,17 +49,12 @@ package enum RootCommand {
         return perform(as: HelpText.name(of: path)) { () throws(CommandFailure) in
           try action(arguments)
         }
-      case .help(let path):
+      case .help(let path, let isFull):
         return perform(as: root.name) { () throws(CommandFailure) in
-          try TerminalOutput.printed(HelpText.text(for: path))
+          try TerminalOutput.printed(HelpText.text(for: path, isFull: isFull))
         }
       case .version:
-        return perform(as: root.name) { () throws(CommandFailure) in
-          try TerminalOutput.printed(
-            "\(root.name) \(LockstepVersion.current)\nOpenSSL \(LinkedOpenSSL.version), SQLite "
-              + "\(LinkedSQLite.version), zlib \(LinkedZlib.version), "
-              + "nghttp2 \(LinkedNghttp2.version)")
-        }
+        return perform(as: root.name, VersionCommand.printVersion)
       }
     } catch {
       complain("\(error.commandName): \(error.explanation)")

@@ -86,7 +86,8 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
     /// A group's name without a subcommand.
     case subcommandMissing([String])
     case subcommandUnknown(String, nearest: String?)
-    case optionBeforeSubcommand(String)
+    /// An option where one of these subcommands must be.
+    case optionBeforeSubcommand(String, [String])
     case optionUnknown(String, nearest: String?)
     case valueMissing(String, placeholder: String)
     /// `source`: the option, or the environment variable that it came from.
@@ -116,7 +117,8 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
     case .subcommandMissing(let names): "give a subcommand: \(names.joined(separator: ", "))"
     case .subcommandUnknown(let word, let nearest):
       "there is no command \"\(word)\"" + hint(nearest)
-    case .optionBeforeSubcommand(let word): "\(word) must follow the command it belongs to"
+    case .optionBeforeSubcommand(let word, let names):
+      "a subcommand is missing before \(word): \(ArgumentsFault.choice(of: names))"
     case .optionUnknown(let word, let nearest):
       "there is no option \(word)" + hint(nearest.map { "--\($0)" })
     case .valueMissing(let name, let placeholder):
@@ -132,6 +134,12 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
         (fault.line > 0 ? "\(name):\(fault.line): " : "\(name): ") + fault.reason
       }.joined(separator: "\n") + "\nnothing was done"
     }
+  }
+
+  /// Returns `get or set`, or `get, set or watch`.
+  private static func choice(of names: [String]) -> String {
+    guard let last = names.last, names.count > 1 else { return names.last ?? "" }
+    return names.dropLast().joined(separator: ", ") + " or " + last
   }
 
   private func hint(_ nearest: String?) -> String {

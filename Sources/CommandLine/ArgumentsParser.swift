@@ -3,7 +3,8 @@ package struct ArgumentsParser {
   package enum Outcome {
     /// Commands that lead to the one to run, the program first.
     case run([Command], Command.Action, Arguments)
-    case help([Command])
+    /// `isFull`: with the options that only tests need.
+    case help([Command], isFull: Bool)
     case version
   }
 
@@ -40,8 +41,8 @@ package struct ArgumentsParser {
   }
 
   package func parse(_ words: [String]) throws(ArgumentsFault) -> Outcome {
-    if words.first == "--version" { return .version }
-    if words.first == "help" { return .help(try path(to: words.dropFirst())) }
+    if words.first == "--version" || words.first == "-V" { return .version }
+    if words.first == "help" { return .help(try path(to: words.dropFirst()), isFull: false) }
     var path = [root]
     var rest = words[...]
     while let command = path.last {
@@ -51,10 +52,10 @@ package struct ArgumentsParser {
       guard let word = rest.popFirst() else {
         throw fault(path, .subcommandMissing(command.subcommands.map(\.name)))
       }
-      if ArgumentsParser.isHelpFlag(word) { return .help(path) }
+      if let help = HelpFlag(rawValue: word) { return .help(path, isFull: help == .all) }
       path.append(try subcommand(word, of: path))
     }
-    return .help([root])
+    return .help([root], isFull: false)
   }
 
   /// True if the word is a subcommand of a command that also has an action.
@@ -73,7 +74,10 @@ package struct ArgumentsParser {
   private func subcommand(_ word: String, of path: [Command]) throws(ArgumentsFault) -> Command {
     let candidates = path.last?.subcommands ?? []
     if let command = candidates.first(where: { $0.name == word }) { return command }
-    if word.hasPrefix("-") { throw fault(path, .optionBeforeSubcommand(word)) }
+    if word.hasPrefix("-") {
+      let name = word.split(separator: "=", maxSplits: 1).first.map(String.init) ?? word
+      throw fault(path, .optionBeforeSubcommand(name, candidates.map(\.name)))
+    }
     throw fault(
       path,
       .subcommandUnknown(
@@ -85,7 +89,9 @@ package struct ArgumentsParser {
     _ words: ArraySlice<String>
   ) throws(ArgumentsFault) -> Outcome {
     let beforeOperands = words.prefix { $0 != "--" }
-    if beforeOperands.contains(where: ArgumentsParser.isHelpFlag) { return .help(path) }
+    if let help = beforeOperands.lazy.compactMap(HelpFlag.init).first {
+      return .help(path, isFull: help == .all)
+    }
     var values = Values()
     var operands: [String] = []
     var rest = words
@@ -124,7 +130,7 @@ package struct ArgumentsParser {
     let name = String(parts[0].drop { $0 == "-" })
     let entries = path.last?.options ?? []
     guard word.hasPrefix("--"), let entry = entries.first(where: { $0.name == name }) else {
-      let nearest = Suggestion.nearest(to: name, among: entries.map(\.name) + ["help"])
+      let nearest = Suggestion.nearest(to: name, among: entries.map(\.name) + HelpFlag.names)
       throw fault(path, .optionUnknown(String(parts[0]), nearest: nearest))
     }
     if parts.count == 2 { return (entry, String(parts[1])) }
@@ -204,6 +210,17 @@ package struct ArgumentsParser {
   private func fault(_ path: [Command], _ reason: ArgumentsFault.Reason) -> ArgumentsFault {
     ArgumentsFault(path: path.map(\.name), reason: reason)
   }
+}
 
-  private static func isHelpFlag(_ word: String) -> Bool { word == "--help" || word == "-h" }
+/// Words that ask for a command's help instead of running it.
+package enum HelpFlag: String, CaseIterable, Sendable {
+  case usual = "--help"
+  case short = "-h"
+  /// Also the options that only tests need.
+  case all = "--help-all"
+
+  /// Names without the dashes, of those that are options by name.
+  package static var names: [String] {
+    allCases.map(\.rawValue).filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }
+  }
 }

@@ -37,11 +37,17 @@ package struct Command: Sendable {
     package let placeholder: String
     package let help: String
     package let counts: ClosedRange<Int>
+    /// Values that a shell can complete, by position; the last stands for all that follow.
+    package let known: [KnownValues]
 
-    package init(_ placeholder: String, _ help: String, counts: ClosedRange<Int> = 1...1) {
+    package init(
+      _ placeholder: String, _ help: String, counts: ClosedRange<Int> = 1...1,
+      known: KnownValues...
+    ) {
       self.placeholder = placeholder
       self.help = help
       self.counts = counts
+      self.known = known
     }
 
     package var names: [String] { placeholder.split(separator: " ").map(String.init) }

@@ -2,7 +2,7 @@
 /// is `LOCKSTEP_NAME`. The command line takes precedence over the environment, and the environment
 /// over the default.
 package struct CommandOption<Value: Sendable>: Sendable {
-  package let entry: CommandOptionEntry
+  package private(set) var entry: CommandOptionEntry
   /// Returns the value of the given texts, or of the default if there are none. Only a repeatable
   /// option has several.
   fileprivate let read: @Sendable ([String]) throws(ValueFault) -> Value
@@ -26,6 +26,10 @@ package struct CommandOptionEntry: Sendable {
   package let help: String
   package let presence: Presence
   package let check: @Sendable (String) throws(ValueFault) -> Void
+  /// Values that a shell can complete.
+  package var known = KnownValues.none
+  /// True for an option that only tests need; the usual help leaves it out.
+  package var isForTests = false
   /// True if the option may be given more than once.
   package var isRepeatable = false
 
@@ -49,6 +53,13 @@ package struct ValueFault: Error, Hashable, Sendable {
 }
 
 extension CommandOption {
+  /// The same option, left out of the usual help because only tests need it.
+  package var forTests: CommandOption {
+    var option = self
+    option.entry.isForTests = true
+    return option
+  }
+
   /// Option that must be given.
   package static func required(
     _ name: String, _ kind: ValueKind<Value>, _ help: String
@@ -104,7 +115,7 @@ extension CommandOption {
   ) -> CommandOptionEntry {
     CommandOptionEntry(
       name: name, placeholder: kind.placeholder, help: help, presence: presence,
-      check: { text throws(ValueFault) in _ = try kind.parse(text) })
+      check: { text throws(ValueFault) in _ = try kind.parse(text) }, known: kind.known)
   }
 }
 

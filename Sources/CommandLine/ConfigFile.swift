@@ -37,7 +37,7 @@ package struct ConfigFile: Sendable {
 
   /// Option that makes a command read settings from a file too.
   package static let option = CommandOption.optional(
-    "config", ValueKind.text("FILE"),
+    "config", ValueKind.file,
     "A file of settings, a line each: key = value. What stands here or in the environment goes "
       + "before it.")
 

@@ -3,10 +3,12 @@ package enum HelpText {
   /// Maximum columns of a line: the narrowest terminal that people use.
   private static let columns = 80
 
-  /// Returns the help of a command. `path`: commands that lead to it, the program first.
-  package static func text(for path: [Command]) -> String {
+  /// Returns the help of a command. `path`: commands that lead to it, the program first. `isFull`:
+  /// with the options that only tests need.
+  package static func text(for path: [Command], isFull: Bool = false) -> String {
     guard let command = path.last else { return "" }
-    var blocks = [usage(path, command), paragraph(command.summary)]
+    let usage = lines(of: ["Usage: \(name(of: path))"] + usageWords(command), indent: 7)
+    var blocks = [usage, paragraph(command.summary)]
     blocks += command.discussion.split(separator: "\n\n").map { paragraph(String($0)) }
     if let operands = command.operands {
       blocks.append(list("Arguments:", [(operands.placeholder, operands.help)]))
@@ -15,11 +17,14 @@ package enum HelpText {
       blocks.append(list("Commands:", command.subcommands.map { ($0.name, $0.summary) }))
       blocks.append("`\(name(of: path)) COMMAND --help` explains each.\n")
     }
+    let usual = command.options.filter { !$0.isForTests }
+    let forTests = command.options.filter(\.isForTests)
     if command.action != nil {
-      blocks.append(list("Options:", command.options.map(row) + [helpRow]))
+      blocks.append(list("Options:", usual.map(row) + helpRows(forTests)))
     } else if path.count == 1 {
-      blocks.append(list("Options:", [helpRow, ("--version", "Print the version.")]))
+      blocks.append(list("Options:", [helpRow, ("--version, -V", "Print the version.")]))
     }
+    if isFull, !forTests.isEmpty { blocks.append(list("For tests:", forTests.map(row))) }
     return blocks.joined(separator: "\n")
   }
 
@@ -27,10 +32,17 @@ package enum HelpText {
     path.map(\.name).joined(separator: " ")
   }
 
-  private static let helpRow = ("--help", "Print this.")
+  private static let helpRow = (HelpFlag.usual.rawValue, "Print this.")
 
-  private static func usage(_ path: [Command], _ command: Command) -> String {
-    var words = ["Usage: \(name(of: path))"]
+  private static func helpRows(_ forTests: [CommandOptionEntry]) -> [(String, String)] {
+    guard !forTests.isEmpty else { return [helpRow] }
+    let names = forTests.map { "--\($0.name)" }.joined(separator: ", ")
+    return [helpRow, (HelpFlag.all.rawValue, "Print also what only tests need: \(names).")]
+  }
+
+  /// Words of the usage line after the command.
+  static func usageWords(_ command: Command) -> [String] {
+    var words: [String] = []
     if command.action == nil {
       words.append("COMMAND")
     } else if !command.subcommands.isEmpty {
@@ -46,7 +58,7 @@ package enum HelpText {
         operands.counts.lowerBound == 0
           ? "[\(operands.placeholder)\(dots)]" : operands.placeholder + dots)
     }
-    return lines(of: words, indent: "Usage: ".count)
+    return words
   }
 
   /// Joins words by spaces; a line that would be too long is continued on an indented one.
@@ -68,13 +80,18 @@ package enum HelpText {
   }
 
   private static func row(_ entry: CommandOptionEntry) -> (String, String) {
+    (usage(of: entry), help(of: entry))
+  }
+
+  /// Returns an option's help with its default and its variable in the environment.
+  static func help(of entry: CommandOptionEntry) -> String {
     let defaultNote =
       switch entry.presence {
       case .optional: ""
       case .required: " Required."
       case .default(let text): " Default: \(text)."
       }
-    return (usage(of: entry), "\(entry.help)\(defaultNote) [\(entry.environmentName)]")
+    return "\(entry.help)\(defaultNote) [\(entry.environmentName)]"
   }
 
   private static func usage(of entry: CommandOptionEntry) -> String {
@@ -103,7 +120,7 @@ package enum HelpText {
   }
 
   /// Wraps the text, and keeps its line breaks.
-  private static func wrap(_ text: String, to width: Int) -> [String] {
+  static func wrap(_ text: String, to width: Int) -> [String] {
     text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
       var lines = [""]
       for word in line.split(separator: " ") {

@@ -3,23 +3,39 @@ import LockstepClient
 import LockstepModel
 import LockstepRuntime
 
-/// A kind of option value: its placeholder and its parser.
+/// A kind of option value: its placeholder, its parser, and its known values.
 package struct ValueKind<Value: Sendable>: Sendable {
   package let placeholder: String
+  package let known: KnownValues
   package let parse: @Sendable (String) throws(ValueFault) -> Value
 
   package init(
-    _ placeholder: String, parse: @escaping @Sendable (String) throws(ValueFault) -> Value
+    _ placeholder: String, known: KnownValues = .none,
+    parse: @escaping @Sendable (String) throws(ValueFault) -> Value
   ) {
     self.placeholder = placeholder
+    self.known = known
     self.parse = parse
   }
 }
 
+/// Values of an option or operand that a shell can complete.
+package enum KnownValues: Hashable, Sendable {
+  /// The values are not known before they are typed.
+  case none
+  case words([String])
+  /// Words separated by commas.
+  case list([String])
+  case files
+  case folders
+  /// Words that lead to a command of the program, one operand each.
+  case commands
+}
+
 extension ValueKind where Value == String {
   /// Any text that is not empty.
-  package static func text(_ placeholder: String) -> ValueKind {
-    ValueKind(placeholder) { text throws(ValueFault) in
+  package static func text(_ placeholder: String, known: KnownValues = .none) -> ValueKind {
+    ValueKind(placeholder, known: known) { text throws(ValueFault) in
       guard !text.isEmpty else { throw ValueFault("it is empty") }
       return text
     }
@@ -27,7 +43,7 @@ extension ValueKind where Value == String {
 
   /// One of several words that are known at run time.
   package static func word(of words: [String]) -> ValueKind {
-    ValueKind(words.joined(separator: "|")) { text throws(ValueFault) in
+    ValueKind(words.joined(separator: "|"), known: .words(words)) { text throws(ValueFault) in
       guard words.contains(text) else {
         throw ValueFault("\"\(text)\" is none of \(words.joined(separator: ", "))")
       }
@@ -36,10 +52,10 @@ extension ValueKind where Value == String {
   }
 
   /// Path of a folder. The parser does not check that it exists.
-  package static var folder: ValueKind { .text("DIR") }
+  package static var folder: ValueKind { .text("DIR", known: .folders) }
 
   /// Path of a file. The parser does not check that it exists.
-  package static var file: ValueKind { .text("FILE") }
+  package static var file: ValueKind { .text("FILE", known: .files) }
 }
 
 extension ValueKind where Value == Int {
@@ -86,7 +102,7 @@ extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue
   /// One of the raw values of an enumeration.
   package static var choice: ValueKind {
     let word = ValueKind<String>.word(of: Value.allCases.map(\.rawValue))
-    return ValueKind(word.placeholder) { text throws(ValueFault) in
+    return ValueKind(word.placeholder, known: word.known) { text throws(ValueFault) in
       guard let value = Value(rawValue: try word.parse(text)) else {
         throw ValueFault("\"\(text)\" is none of \(word.placeholder)")
       }

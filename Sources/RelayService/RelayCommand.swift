@@ -215,7 +215,8 @@ package enum RelayCommand {
 extension ValueKind where Value == RelayLimits {
   /// `NAME=VALUE`, any number of them, separated by commas.
   package static var limits: ValueKind {
-    ValueKind("NAME=VALUE,…") { text throws(ValueFault) in
+    let names = SettableLimit.all.map { $0.name + "=" }
+    return ValueKind("NAME=VALUE,…", known: .list(names)) { text throws(ValueFault) in
       var limits = RelayLimits()
       var seen: Set<String> = []
       for part in text.split(separator: ",", omittingEmptySubsequences: false) {

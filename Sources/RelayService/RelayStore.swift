@@ -192,7 +192,7 @@ package enum StoreLocation: Hashable, Sendable {
 extension ValueKind where Value == StoreLocation {
   /// A folder, or the URL of a database.
   package static var storeLocation: ValueKind {
-    ValueKind("DIR|URL") { text throws(ValueFault) in try StoreLocation(text) }
+    ValueKind("DIR|URL", known: .folders) { text throws(ValueFault) in try StoreLocation(text) }
   }
 }
 

@@ -105,7 +105,7 @@ struct ArgumentsParserTests {
       environment: { _ in nil })
     func names(_ words: String...) throws -> [String] {
       switch try parser.parse(words) {
-      case .run(let path, _, _), .help(let path): path.map(\.name)
+      case .run(let path, _, _), .help(let path, _): path.map(\.name)
       case .version: []
       }
     }
@@ -136,7 +136,8 @@ struct ArgumentsParserTests {
       ),
       ("xyz", "program: there is no command \"xyz\"; `program --help` shows its usage"),
       ("help box kep", "program box: there is no command \"kep\"; did you mean keep?"),
-      ("--open serve", "program: --open must follow the command it belongs to"),
+      ("--open=no serve", "program: a subcommand is missing before --open: serve or box; `program"),
+      ("box --home h", "program box: a subcommand is missing before --home: keep; `program box"),
       ("serve --opne", "program serve: there is no option --opne; did you mean --open?"),
       ("serve --zzzzzz=1", "program serve: there is no option --zzzzzz; `program serve"),
       ("serve -o", "program serve: there is no option -o"),
@@ -169,17 +170,20 @@ struct ArgumentsParserTests {
     for (line, expected) in [
       ("--help", "program"), ("help", "program"), ("-h", "program"), ("box --help", "program box"),
       ("help box keep", "program box keep"), ("serve --bogus --help", "program serve"),
-      ("box keep -h", "program box keep"),
+      ("box keep -h", "program box keep"), ("serve --help-all", "program serve"),
     ] {
-      guard case .help(let path) = try parse(line) else {
+      guard case .help(let path, let isFull) = try parse(line) else {
         Issue.record("\(line) gives no help")
         continue
       }
       #expect(HelpText.name(of: path) == expected)
+      #expect(isFull == line.contains("-all"))
     }
-    guard case .version = try parse("--version") else {
-      Issue.record("--version gives no version")
-      return
+    for line in ["--version", "-V"] {
+      guard case .version = try parse(line) else {
+        Issue.record("\(line) gives no version")
+        return
+      }
     }
   }
 }

@@ -62,8 +62,38 @@ struct HelpTextTests {
         `program COMMAND --help` explains each.
 
         Options:
-          --help     Print this.
-          --version  Print the version.
+          --help         Print this.
+          --version, -V  Print the version.
+
+        """)
+  }
+
+  @Test func whatOnlyTestsNeedIsShownToThoseWhoAsk() {
+    let command = Command(
+      name: "run", summary: "Runs.",
+      options: [
+        CommandOption.flag("slow", "Slowly.").forTests.entry,
+        CommandOption.flag("loud", "Shout.").entry,
+      ]
+    ) { _ throws(CommandFailure) in .success }
+    let usual = HelpText.text(for: [command])
+    #expect(
+      usual == """
+        Usage: run [OPTIONS]
+
+        Runs.
+
+        Options:
+          --loud      Shout. [LOCKSTEP_LOUD]
+          --help      Print this.
+          --help-all  Print also what only tests need: --slow.
+
+        """)
+    #expect(
+      HelpText.text(for: [command], isFull: true) == usual + """
+
+        For tests:
+          --slow  Slowly. [LOCKSTEP_SLOW]
 
         """)
   }

@@ -14,6 +14,33 @@ struct CommandTreeTests {
     }
   }
 
+  @Test func everyCommandHasAPageInPlainText() {
+    let pages = ManualPage.all(below: [RootCommand.root], version: "1", day: "2026-01-01")
+    #expect(Set(pages.map(\.name)).count == pages.count)
+    for page in pages {
+      let lines = page.text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
+      #expect(lines.allSatisfy { $0.utf8.count <= 80 && !$0.hasSuffix(" ") }, "\(page.name)")
+      #expect(page.text.utf8.allSatisfy { $0 < 0x80 }, "\(page.name)")
+    }
+  }
+
+  @Test func everyCompletionIsUnderstood() {
+    var paths = [[RootCommand.root]]
+    while let path = paths.popLast() {
+      let words = path.dropFirst().map(\.name)
+      let found = Completion(of: words + [""], root: RootCommand.root).candidates.map(\.word)
+      #expect(Set((path.last?.subcommands ?? []).map(\.name)).isSubset(of: found), "\(words)")
+      for entry in path.last?.options ?? [] {
+        let values = Completion(of: words + ["--\(entry.name)", ""], root: RootCommand.root)
+        // A list begins with NAME= where the value is for a person to type.
+        for value in values.candidates.map(\.word) where !value.hasSuffix("=") {
+          #expect(throws: Never.self, "--\(entry.name) \(value)") { try entry.check(value) }
+        }
+      }
+      paths += (path.last?.subcommands ?? []).map { path + [$0] }
+    }
+  }
+
   @Test func pairingNamesItsLimits() throws {
     let pair = AgentPairCommand.command
     let help = HelpText.text(for: [RootCommand.root, AgentCommand.command, pair])

@@ -16,6 +16,7 @@ struct VersionTests {
     let headings = try text("CHANGELOG.md").split(separator: "\n").filter { $0.hasPrefix("## [") }
     let released = headings.first { !$0.contains("Unreleased") }
     #expect(released?.hasPrefix("## [\(LockstepVersion.current)] ") == true, "\(headings)")
+    #expect(released?.hasSuffix(" \(LockstepVersion.day)") == true, "\(headings)")
   }
 
   @Test func theFirstStartInstallsIt() throws {

@@ -146,7 +146,7 @@ struct ReportFile: Hashable {
 
 extension ValueKind where Value == ReportFile {
   static var report: ValueKind {
-    ValueKind("FILE") { text throws(ValueFault) in
+    ValueKind("FILE", known: .files) { text throws(ValueFault) in
       guard let file = ReportFile(path: text) else {
         throw ValueFault(
           "\"\(text)\" ends neither in .html (a page) nor in .svg (a picture), as in bench.html")

@@ -30,7 +30,8 @@ enum AgentCommand {
   static let home = CommandOption.required("home", .folder, "The device's home.")
   static let transport = CommandOption.optional(
     "transport", ValueKind<Transport>.choice,
-    "Transport of changes, if this command holds the home; the best one that works if not given.")
+    "Transport of changes, if this command holds the home; the best one that works if not given."
+  ).forTests
   static let json = CommandOption.flag("json", "Print one JSON object.")
   static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "warning",
@@ -75,7 +76,8 @@ enum AgentClock {
 
   static let offset = CommandOption.optional(
     "clock-offset", ValueKind.integer(-farthestSeconds...farthestSeconds, "SECONDS"),
-    "For tests: offset of this device's clock; negative if it is slow.")
+    "Offset of this device's clock; negative if it is slow."
+  ).forTests
 
   /// Returns the command with that option, or the group with the option on all its commands.
   static func settable(_ command: Command) -> Command {

@@ -23,7 +23,7 @@ enum AgentExportCommand {
       Everything is written to DIR.partial first, which is renamed to DIR when it is complete.
       """,
     options: [AgentCommand.home.entry, AgentCommand.json.entry],
-    operands: Command.Operands("DIR", "The folder to write to.")
+    operands: Command.Operands("DIR", "The folder to write to.", known: .folders)
   ) { arguments throws(CommandFailure) in
     let home = AgentCommand.folder(arguments)
     guard home.exists else { throw HomeSession.noHome(home) }

@@ -117,7 +117,9 @@ enum AgentHabitsCommand {
   private static let keep = Command(
     name: "keep", summary: "Resolves a conflict: keeps this device's version, or the cloud's.",
     options: AgentApp.options,
-    operands: Command.Operands("VERSION HABIT", "local or cloud, and the habit.", counts: 2...2)
+    operands: Command.Operands(
+      "VERSION HABIT", "local or cloud, and the habit.", counts: 2...2,
+      known: .words(["local", "cloud"]), .none)
   ) { arguments throws(CommandFailure) in
     let (version, habit) = (arguments.operands[0], arguments.operands[1])
     return try AgentApp.order(
@@ -146,7 +148,7 @@ enum AgentHabitsRestoreCommand {
       nothing is overwritten.
       """,
     options: [isSure.entry] + AgentApp.options,
-    operands: Command.Operands("ANSWER", "yes or wipe.")
+    operands: Command.Operands("ANSWER", "yes or wipe.", known: .words(["yes", "wipe"]))
   ) { arguments throws(CommandFailure) in
     let word = arguments.operands[0]
     guard ["yes", "wipe"].contains(word) else {

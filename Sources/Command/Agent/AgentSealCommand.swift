@@ -30,7 +30,8 @@ enum AgentSealCommand {
       """,
     options: [isNow.entry] + AgentApp.options,
     operands: Command.Operands(
-      "ZONE", "A zone, such as Memos.", counts: 1...Limits.scopeZones)
+      "ZONE", "A zone, such as Memos.", counts: 1...Limits.scopeZones,
+      known: .words(AppCatalog.all.map(\.zone.text).sorted()))
   ) { arguments throws(CommandFailure) in
     let zones = try zones(arguments.operands)
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in

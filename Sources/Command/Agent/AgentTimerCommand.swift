@@ -92,7 +92,8 @@ enum AgentTimerSettingsCommand {
     name: "set", summary: "Changes settings: focusMinutes=50 autoStart=false",
     options: AgentApp.options,
     operands: Command.Operands(
-      "NAME=VALUE", "A setting and its value; more than one at once.", counts: 1...10)
+      "NAME=VALUE", "A setting and its value; more than one at once.", counts: 1...10,
+      known: .words(TimerSettings.words.map { $0.name + "=" }))
   ) { arguments throws(CommandFailure) in
     var settings: [JSONMember] = []
     for word in arguments.operands {

@@ -45,7 +45,7 @@ enum AgentVaultCommand {
       exist with different contents, both are kept.
       """,
     options: [name.entry, isPlain.entry] + AgentApp.options,
-    operands: Command.Operands("FILE", "Path of the file on this device.")
+    operands: Command.Operands("FILE", "Path of the file on this device.", known: .files)
   ) { arguments throws(CommandFailure) in
     let path = try absolute(arguments.operands[0])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
@@ -195,7 +195,8 @@ enum AgentVaultCommand {
     summary: "Shows conflict copies; with clean, removes those that are the same as their file.",
     options: AgentApp.options,
     operands: Command.Operands(
-      "clean", "Remove the copies that are identical to their file.", counts: 0...1)
+      "clean", "Remove the copies that are identical to their file.", counts: 0...1,
+      known: .words(["clean"]))
   ) { arguments throws(CommandFailure) in
     guard let word = arguments.operands.first else {
       return try AgentApp.show(arguments, app, VaultQuestion.conflicts.json)

@@ -39,10 +39,12 @@ enum GatewayCommand {
     "Bundle id of an app that the gateway pushes for; several by commas or by several options.")
   static let apnsHost = CommandOption.optional(
     "apns-host", ValueKind<PeerAddress>.apnsHost,
-    "For tests: a server that takes the place of both of Apple's.")
+    "A server that takes the place of both of Apple's."
+  ).forTests
   static let apnsAuthority = CommandOption.optional(
     "apns-ca", ValueKind.file,
-    "For tests: PEM file with the only authorities that are trusted for the server of APNs.")
+    "PEM file with the only authorities that are trusted for the server of APNs."
+  ).forTests
   static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "info",
     "Minimum level of log messages on standard error.")

@@ -325,7 +325,8 @@ extension ValueKind where Value == [Name] {
   /// Zone names, sorted, without duplicates. An app's name, or its zone's name in another case,
   /// means that zone. `limit`: greatest number of zones.
   package static func zones(atMost limit: Int) -> ValueKind {
-    ValueKind("ZONE,…") { text throws(ValueFault) in
+    let zones = AppCatalog.all.map(\.zone.text).sorted()
+    return ValueKind("ZONE,…", known: .list(zones)) { text throws(ValueFault) in
       var names: Set<Name> = []
       for part in text.split(separator: ",", omittingEmptySubsequences: false) {
         guard let name = Name(String(part)) else {
@@ -401,7 +402,8 @@ enum AccountExportCommand {
       """,
     options: [RelayCommand.store.entry, AccountCommand.json.entry],
     operands: Command.Operands(
-      "ACCOUNT DIR", "The account, and the folder to write.", counts: 2...2)
+      "ACCOUNT DIR", "The account, and the folder to write.", counts: 2...2,
+      known: .none, .folders)
   ) { arguments throws(CommandFailure) in
     // Before anything exists that an interruption would leave behind.
     let signals = try Interruption.signals()

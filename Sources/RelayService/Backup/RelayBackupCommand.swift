@@ -29,7 +29,7 @@ enum RelayBackupCommand {
       was made but the store itself is damaged.
       """,
     options: [RelayCommand.store.entry, keep.entry, isQuick.entry, json.entry],
-    operands: Command.Operands("DIR", "Folder for backups.")
+    operands: Command.Operands("DIR", "Folder for backups.", known: .folders)
   ) { arguments throws(CommandFailure) in
     // Before anything exists that an interruption would leave behind.
     let interruption = try Interruption()

@@ -23,7 +23,8 @@ enum RelayRestoreCommand {
       """,
     options: [RelayCommand.store.entry, isForced.entry, json.entry],
     operands: Command.Operands(
-      "BACKUP", "A backup, or the folder of backups, of which the newest is used.")
+      "BACKUP", "A backup, or the folder of backups, of which the newest is used.",
+      known: .folders)
   ) { arguments throws(CommandFailure) in
     let interruption = try Interruption()
     let backup = try BackupFolder.backup(arguments.operands[0])

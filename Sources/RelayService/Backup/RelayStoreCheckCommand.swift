@@ -19,7 +19,8 @@ enum RelayStoreCheckCommand {
       """,
     options: [RelayCommand.store.entry, json.entry],
     operands: Command.Operands(
-      "BACKUP", "A backup, or the folder of backups, of which the newest is used.", counts: 0...1)
+      "BACKUP", "A backup, or the folder of backups, of which the newest is used.", counts: 0...1,
+      known: .folders)
   ) { arguments throws(CommandFailure) in
     let interruption = try Interruption()
     let folder: String

@@ -34,7 +34,7 @@ def story_every_command_explains_itself():
         assert run("help", *path).stdout == told.stdout
         for name in re.findall(r"^  --([a-z-]+)", told.stdout, re.M):
             variable = "LOCKSTEP_" + name.upper().replace("-", "_")
-            assert name in ("help", "version") or variable in told.stdout, (path, name)
+            assert name in ("help", "help-all", "version") or variable in told.stdout, (path, name)
         listed = re.search(r"^Commands:\n((?:  .*\n)+)", told.stdout, re.M)
         names = re.findall(r"^  (\S+)", listed.group(1), re.M) if listed else []
         return 1 + sum(explain([*path, name]) for name in names)
@@ -43,13 +43,18 @@ def story_every_command_explains_itself():
     assert re.fullmatch(
         r"lockstep \d+\.\d+\.\d+\nOpenSSL 3\.\S+, SQLite 3\.\S+, zlib 1\.\S+, nghttp2 1\.\S+\n",
         run("--version").stdout)
+    assert run("version").stdout == run("-V").stdout == run("--version").stdout
+    usual, full = (run("agent", "status", flag).stdout for flag in ("--help", "--help-all"))
+    assert "  --clock-offset" not in usual and "  --clock-offset SECONDS" in full, full
+    assert full.startswith(usual) and "\nFor tests:\n" in full, full
 
 
 def story_a_typing_error_gets_a_suggestion():
     """Unknown words, flags and bad values: exit code 2 and a helpful sentence."""
     for words, says in [
         ("", "relay"), ("realy", "did you mean relay?"), ("agent", "join"),
-        ("agent timer strat", "did you mean start?"), ("relay --opne", "did you mean --open?"),
+        ("agent timer strat", "did you mean start?"),
+        ("agent timer settings --home x", "a subcommand is missing before --home: get or set"), ("relay --opne", "did you mean --open?"),
         ("relay --listen here", "127.0.0.1:5625"), ("relay --listen 127.0.0.1:70000", "--listen"),
         ("relay --loops 0", "between 1 and"), ("relay --loops many", "no whole number"),
         ("relay --log-level loud", "warning"), ("relay surplus", "surplus"),
