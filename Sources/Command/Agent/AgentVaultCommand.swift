@@ -8,7 +8,7 @@ import LockstepHome
 import LockstepJSON
 import LockstepTerminal
 
-/// `lockstep agent vault`: files that are kept the same on all devices.
+/// `lockstep vault`: files that are kept the same on all devices.
 enum AgentVaultCommand {
   static let command = Command(
     name: "vault",
@@ -145,7 +145,7 @@ enum AgentVaultCommand {
   private static let watch = Command(
     name: "watch",
     summary: "Shows the files live, with transfers; without a terminal, a JSON line per change.",
-    discussion: "It ends with q, with Ctrl-C, or when its output is closed.",
+    discussion: HomeWatch.discussion,
     options: AgentApp.options,
     action: VaultWatch.run)
 

@@ -24,10 +24,13 @@ protocol WatchView {
   mutating func consumeDeviceRequest(at wall: Int64) -> Bool
   /// Returns the time at which the view changes without any message, or nil if it does not.
   func nextChange(after wall: Int64) -> Int64?
+  /// Adapts the view to the screen before its rows are asked for.
+  mutating func layOut(columns: Int, height: Int, at wall: Int64)
   func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow]
 }
 
 extension WatchView {
+  mutating func layOut(columns: Int, height: Int, at wall: Int64) {}
   mutating func handleDevices(_ result: DeviceProbe.Result, at wall: Int64) {}
   mutating func handleKey(_ key: UInt8) -> WatchKeyAction { .nothing }
   mutating func advance(to wall: Int64) {}
@@ -52,13 +55,19 @@ enum HomeWatch {
     var isTicking = false
     var ringsBell: @Sendable (Arguments) -> Bool = { _ in false }
     var notifies: @Sendable (Arguments) -> Bool = { _ in false }
-    var view: @Sendable () -> any WatchView = { ListView() }
+    /// View of the app; nil: a list.
+    var view: (@Sendable () -> any WatchView)?
   }
+
+  static let discussion = """
+    On a terminal it uses the full screen; ? lists the keys. It ends with q, with Ctrl-C, or when \
+    its output is closed.
+    """
 
   /// Returns a command `watch`. `question`: query for the view of the app.
   static func command(
     _ summary: String,
-    discussion: String = "It ends with q, with Ctrl-C, or when its output is closed.",
+    discussion: String = HomeWatch.discussion,
     options: [CommandOptionEntry] = [], app: String, live: Live = Live(),
     question: @escaping @Sendable (Arguments) throws(CommandFailure) -> JSONValue
   ) -> Command {
@@ -85,7 +94,7 @@ enum HomeWatch {
         var watch = LiveWatch(
           session: session, app: app,
           request: .watch(app: app, live.question ?? question, isTicking: live.isTicking),
-          view: live.view(),
+          view: live.view?() ?? ListView(title: AgentApp.zone(of: app)?.text ?? app),
           query: try DeviceProbe.query(HomeAccess(of: session)),
           ringsBell: live.ringsBell(arguments),
           notifies: live.notifies(arguments))

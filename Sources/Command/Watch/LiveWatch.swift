@@ -67,7 +67,9 @@ struct LiveWatch {
     let wall = SystemClock.moment().wall
     view.advance(to: wall)
     do throws(CommandFailure) {
-      try screen.draw(view.rows(columns: screen.columns, height: screen.height, at: wall))
+      let (columns, height) = (screen.columns, screen.height)
+      view.layOut(columns: columns, height: height, at: wall)
+      try screen.draw(view.rows(columns: columns, height: height, at: wall))
       if let text = view.nextAlarm() {
         if ringsBell { try screen.ringBell() }
         if notifies { notice.show("Lockstep timer", text) }

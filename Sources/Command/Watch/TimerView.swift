@@ -243,7 +243,7 @@ struct TimerPage {
 
   /// Rows to draw, at most `height`.
   var rows: [ScreenRow] {
-    guard height > 2 else { return Array([countdownLine, sync].prefix(max(0, height))) }
+    guard height > 2 else { return Array(([countdownLine] + heading).prefix(max(0, height))) }
     let foot = [notice, keys].compactMap(\.self).suffix(height > 4 ? 2 : 1)
     let available = height - foot.count
     var body = view.showsHelp ? help(available) : page(available)
@@ -254,7 +254,7 @@ struct TimerPage {
 
   private func page(_ available: Int) -> [ScreenRow] {
     let digits = bigDigits(available)
-    var head = [sync]
+    var head = heading
     if !digits.isEmpty, available >= digits.count + 8 { head += [ScreenRow()] }
     head += digits.isEmpty ? [countdownLine] : digits
     if !digits.isEmpty {
@@ -378,22 +378,12 @@ struct TimerPage {
 
   // MARK: sync, devices, news
 
-  /// Sync status, with the device's name at the right end if there is room.
-  private var sync: ScreenRow {
-    guard let status = view.status else { return ScreenRow(" …", .faint) }
-    let isGood = status.isInSync
-    let mark = ScreenRow(isGood ? " ● " : " ○ ", isGood ? .green : .red)
-    var text = isGood ? "in sync" : status.line(wall: wall)
-    if isGood, let transport = status.transport { text += " by " + transport }
-    if !isGood, let last = status.lastSync {
-      text += "; last in sync " + view.clock(last - view.relayTime(at: 0))
-    } else if isGood {
-      text += ", " + view.clock(wall)
-    }
-    let row = mark + text
-    let name = ScreenRow(RowText.cut(RowText.line(status.deviceName), to: 24), .faint) + " "
-    guard row.width + name.width + 2 <= columns else { return row }
-    return row.padded(to: columns - name.width) + name
+  /// The app, the sync status and the device's name.
+  private var heading: [ScreenRow] {
+    WatchHeading(
+      title: TimerApp.zone.text, status: view.status, columns: columns, wall: wall,
+      clock: view.clock
+    ).rows
   }
 
   /// Returns a heading and the account's other devices, in at most so many rows.
@@ -475,6 +465,6 @@ struct TimerPage {
     ]
     let rows = keys.map { key, words in ScreenRow("  " + RowText.left(key, 7), .strong) + words }
     let head = [ScreenRow(" Keys", .strong), ScreenRow()]
-    return available >= rows.count + 3 ? [sync] + head + rows : Array(rows.prefix(available))
+    return available >= rows.count + 4 ? heading + head + rows : Array(rows.prefix(available))
   }
 }

@@ -9,11 +9,10 @@ import LockstepJSON
 import LockstepModel
 import LockstepTerminal
 
-/// Live view of the vault: one row per file, with a bar during a transfer, and the sync status
-/// below.
+/// Live view of the vault: one row per file, with a bar during a transfer.
 struct VaultView: WatchView {
   private var files: [VaultFileStatus]?
-  private var status: HomeStatus?
+  private var page = WatchPage(VaultApp.zone.text)
   /// Bytes per second, by file, and the values from which they were calculated.
   private var rates: [String: Rate] = [:]
 
@@ -27,7 +26,7 @@ struct VaultView: WatchView {
   private static let rateMilliseconds: Int64 = 1_000
 
   mutating func handleLine(_ line: JSONValue, at wall: Int64) {
-    if let status = line["status"] { self.status = HomeStatus(json: status) }
+    if let status = line["status"] { page.handle(HomeStatus(json: status)) }
     guard let mirror = line["mirror"] else { return }
     let files = VaultFileStatus.all(mirror)
     self.files = files
@@ -47,27 +46,30 @@ struct VaultView: WatchView {
     }
   }
 
+  mutating func handleKey(_ key: UInt8) -> WatchKeyAction {
+    page.handleKey(key)
+    return .nothing
+  }
+
+  mutating func layOut(columns: Int, height: Int, at wall: Int64) {
+    page.setExtent(of: body(columns: columns).count, columns: columns, height: height, at: wall)
+  }
+
   func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow] {
-    let rowsMax = max(1, height - 2)
-    var shown = body(columns: columns)
-    if shown.count > rowsMax { shown = shown.prefix(rowsMax - 1) + [ScreenRow("…", .faint)] }
-    let sync = status.map { $0.isInSync ? "in sync" : $0.line(wall: wall) } ?? ""
-    let foot = ScreenRow((sync.isEmpty ? "" : sync + " · ") + "q quit", .faint)
-    let gap = [ScreenRow](repeating: ScreenRow(), count: max(0, height - 1 - shown.count))
-    return Array((shown + gap + [foot]).suffix(max(1, height)))
+    page.rows(body(columns: columns), columns: columns, height: height, at: wall)
   }
 
   private func body(columns: Int) -> [ScreenRow] {
-    guard let files else { return [ScreenRow("…")] }
+    guard let files else { return [ScreenRow(" …")] }
     if files.isEmpty {
-      return [ScreenRow("no file is synced here; add one: lockstep agent vault add FILE")]
+      return [ScreenRow(" no file is synced here; add one: lockstep vault add FILE")]
     }
     let width = min(40, files.map { RowText.width(of: RowText.line($0.name)) }.max() ?? 0)
     return files.flatMap { rows(of: $0, name: width, columns: columns) }
   }
 
   private func rows(of file: VaultFileStatus, name width: Int, columns: Int) -> [ScreenRow] {
-    let name = ScreenRow(RowText.line(file.name)).cut(to: max(1, width)).padded(to: width)
+    let name = ScreenRow(" " + RowText.line(file.name)).cut(to: width + 1).padded(to: width + 1)
     let state = ScreenRow(file.state.rawValue, style(of: file.state)).padded(to: 11)
     var row = name + "  " + state + "  "
     let progress = file.progress
@@ -79,7 +81,7 @@ struct VaultView: WatchView {
         row = row + "  \(ByteCount.text(rate.perSecond))/s"
       }
     }
-    return [row] + (file.reason.map { [ScreenRow("  " + RowText.line($0), .faint)] } ?? [])
+    return [row] + (file.reason.map { [ScreenRow("   " + RowText.line($0), .faint)] } ?? [])
   }
 }
 
@@ -92,7 +94,7 @@ private func style(of state: VaultTrack.State) -> TextStyle {
   }
 }
 
-/// `lockstep agent vault watch`: shows the files live.
+/// `lockstep vault watch`: shows the files live.
 enum VaultWatch {
   @Sendable static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     guard TerminalOutput.standard.supportsFullScreen, isatty(STDIN_FILENO) == 1,
@@ -136,19 +138,25 @@ enum VaultWatch {
   }
 }
 
-/// An app's rows as far as the terminal has room for them, then the sync status, and the key to
-/// quit.
+/// Live view of an app whose rows are a list.
 struct ListView: WatchView {
   private var lines = ["…"]
-  private var status: HomeStatus?
+  private var page: WatchPage
   private var hasNewConnection = true
+
+  init(title: String) { page = WatchPage(title) }
 
   mutating func handleLine(_ line: JSONValue, at wall: Int64) {
     if line["view"] != nil { lines = HomeView(line).lines }
     if let reason = line["error"]?.string { lines = [RowText.line(reason)] }
     guard let status = line["status"].map(HomeStatus.init(json:)) else { return }
-    if status.transport != nil, self.status?.transport == nil { hasNewConnection = true }
-    self.status = status
+    if status.transport != nil, page.transport == nil { hasNewConnection = true }
+    page.handle(status)
+  }
+
+  mutating func handleKey(_ key: UInt8) -> WatchKeyAction {
+    page.handleKey(key)
+    return .nothing
   }
 
   /// Requests the devices after each new connection, because rows contain their names.
@@ -157,18 +165,11 @@ struct ListView: WatchView {
     return hasNewConnection
   }
 
+  mutating func layOut(columns: Int, height: Int, at wall: Int64) {
+    page.setExtent(of: lines.count, columns: columns, height: height, at: wall)
+  }
+
   func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow] {
-    let rowsMax = max(1, height - 2)
-    var shown = lines.prefix(rowsMax).map { ScreenRow($0) }
-    if lines.count > rowsMax {
-      shown =
-        lines.prefix(rowsMax - 1).map { ScreenRow($0) }
-        + [ScreenRow("… and \(lines.count - rowsMax + 1) more", .faint)]
-    }
-    let sync = status.map { $0.isInSync ? "in sync" : $0.line(wall: wall) } ?? ""
-    let foot = ScreenRow((sync.isEmpty ? "" : sync + " · ") + "q quit", .faint)
-    return height < 3
-      ? Array((shown + [foot]).prefix(height))
-      : shown + [ScreenRow](repeating: ScreenRow(), count: height - 1 - shown.count) + [foot]
+    page.rows(lines.map { ScreenRow($0) }, columns: columns, height: height, at: wall)
   }
 }

@@ -23,23 +23,23 @@ struct VaultViewTests {
     view.handleLine(line(.uploading, done: 1 << 20), at: 500)
     view.handleLine(line(.uploading, done: 2 << 20), at: 1_000)
     let bar = "▓▓▓▓▓▓▓▓░░░░░░░░"
-    #expect(rows(view)[0] == "vault.db  uploading    \(bar) 50 %  2.0 MiB of 4.0 MiB  2.0 MiB/s")
+    #expect(rows(view)[2] == " vault.db  uploading    \(bar) 50 %  2.0 MiB of 4.0 MiB  2.0 MiB/s")
     view.handleLine(line(.synced, done: 0), at: 2_000)
-    #expect(rows(view)[0] == "vault.db  synced       4.0 MiB")
+    #expect(rows(view)[2] == " vault.db  synced       4.0 MiB")
   }
 
   @Test func anErrorSaysWhyInOneRow() {
     var view = VaultView()
     view.handleLine(line(.error, done: 0, reason: "the disk is full\nreally"), at: 0)
-    #expect(rows(view)[1] == "  the disk is full really")
+    #expect(rows(view)[3] == "   the disk is full really")
   }
 
   @Test func anEmptyVaultSaysHowToBegin() {
     var view = VaultView()
-    #expect(rows(view)[0] == "…")
+    #expect(rows(view)[2] == " …")
     view.handleLine(["mirror": ["files": []]], at: 0)
-    #expect(rows(view)[0].contains("lockstep agent vault add"))
-    #expect(rows(view).count == 24 && rows(view).last == "q quit")
+    #expect(rows(view)[2].contains("lockstep vault add"))
+    #expect(rows(view).count == 24 && rows(view).last == " ? help  q quit")
   }
 
   @Test(arguments: 1...6)
@@ -47,6 +47,6 @@ struct VaultViewTests {
     var view = VaultView()
     view.handleLine(line(.error, done: 0, reason: "why"), at: 0)
     #expect(rows(view, height: height).count <= max(height, 1))
-    #expect(rows(view, height: height).last == "q quit")
+    #expect(rows(view, height: height).last == " ? help  q quit")
   }
 }
