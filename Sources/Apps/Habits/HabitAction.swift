@@ -78,12 +78,15 @@ package enum HabitQuestion: Hashable, Sendable {
   case week(day: String)
   case day(String)
   case conflicts
+  /// Streaks and rates until `day`.
+  case statistics(day: String)
 
   package init(json: JSONValue) throws(EditRefusal) {
     switch json["show"]?.string {
     case "week": self = try .week(day: json.textMember("day"))
     case "day": self = try .day(json.textMember("day"))
     case "conflicts": self = .conflicts
+    case "statistics": self = try .statistics(day: json.textMember("day"))
     default: throw EditRefusal("habits have no such view")
     }
   }
@@ -93,6 +96,7 @@ package enum HabitQuestion: Hashable, Sendable {
     case .week(let day): ["show": "week", "day": .string(day)]
     case .day(let day): ["show": "day", "day": .string(day)]
     case .conflicts: ["show": "conflicts"]
+    case .statistics(let day): ["show": "statistics", "day": .string(day)]
     }
   }
 }

@@ -58,6 +58,31 @@ package struct HabitContents: Sendable {
     days[HabitContents.name(of: habit, on: day)] ?? Day()
   }
 
+  /// A day on which something was done.
+  package struct DoneDay: Hashable, Sendable {
+    package let day: HabitDay
+    /// True if the goal was reached.
+    package let isReached: Bool
+
+    package init(_ day: HabitDay, isReached: Bool) {
+      self.day = day
+      self.isReached = isReached
+    }
+  }
+
+  /// Returns the days of a habit on which something was done, in order.
+  package func doneDays(of habit: Habit) -> [DoneDay] {
+    let names = days.filter { $0.value.isDone || $0.value.total > 0 }.map(\.key).sorted()
+    let found = names.compactMap { name -> DoneDay? in
+      // A name may be cut before its day, but not in it.
+      guard let day = HabitDay(String(name.text.suffix(HabitDay.textCount))),
+        HabitContents.name(of: habit.record.name, on: day) == name
+      else { return nil }
+      return DoneDay(day, isReached: isReached(habit, on: day))
+    }
+    return found.sorted { $0.day < $1.day }
+  }
+
   /// True if the goal of the day is reached.
   package func isReached(_ habit: Habit, on day: HabitDay) -> Bool {
     let state = self.day(day, of: habit.record.name)
@@ -93,6 +118,9 @@ package enum HabitKind: String, CaseIterable, Sendable {
 package struct HabitDay: Hashable, Comparable, Sendable {
   /// Days since 1970-01-01.
   package let number: Int64
+
+  /// Number of characters of its text.
+  static let textCount = 10
 
   package init(number: Int64) { self.number = number }
 

@@ -78,7 +78,7 @@ package struct HabitWeek {
         "     cloud  " + sideText(conflict.cloud),
       ]
     }
-    let advice = "keep one of the two: lockstep agent habits keep local|cloud NUMBER"
+    let advice = "keep one of the two: lockstep habits keep local|cloud NUMBER"
     return AppView(
       json: ["conflicts": .array(json)],
       lines: rows.isEmpty ? ["no habit waits for a decision"] : rows + [advice])
@@ -108,7 +108,7 @@ package struct HabitWeek {
     habit.kind == .count ? "\(habit.target) a day" : "once a day"
   }
 
-  private func head(_ habit: HabitContents.Habit, _ place: Int) -> JSONValue {
+  func head(_ habit: HabitContents.Habit, _ place: Int) -> JSONValue {
     [
       "habit": JSONValue(integerLiteral: Int64(place + 1)), "name": .string(habit.record.name.text),
       "title": .string(habit.title), "kind": .string(habit.kind.rawValue),
@@ -124,7 +124,7 @@ package struct HabitWeek {
     ]
   }
 
-  private func title(_ habit: HabitContents.Habit, _ place: Int) -> String {
+  func title(_ habit: HabitContents.Habit, _ place: Int) -> String {
     let title = RowText.cut(RowText.line(habit.title), to: 24)
     return RowText.right("\(place + 1)", 3) + "  " + RowText.left(title, 24)
   }

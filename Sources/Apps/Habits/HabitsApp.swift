@@ -63,6 +63,7 @@ package struct HabitsApp: App {
     case .week(let day): return week.week(until: try HabitsApp.day(day))
     case .day(let day): return week.day(try HabitsApp.day(day))
     case .conflicts: return week.conflictView()
+    case .statistics(let day): return week.statistics(until: try HabitsApp.day(day))
     }
   }
 

@@ -45,6 +45,8 @@ package enum TimerQuestion: String, CaseIterable, Sendable {
   /// Data for a large display (`TimerContents`).
   case board
   case settings
+  /// Totals (`TimerStatistics`).
+  case stats
 
   package init(json: JSONValue) throws(EditRefusal) {
     guard let question = Self.allCases.first(where: { $0.json == json }) else {

@@ -107,6 +107,7 @@ extension TimerApp {
     case .screen: TimerScreen(timer, at: state.now).view
     case .board: TimerContents(timer, settings: settings, of: state).view
     case .settings: settings.view
+    case .stats: TimerStatistics(timer, settings: settings, at: state.now).view(at: state.now)
     }
   }
 

@@ -136,10 +136,10 @@ package struct VaultContents: Sendable {
       return switch problem {
       case .noKey:
         "\(files) sealed, and this device does not have the vault's key: give it a code from "
-          + "lockstep agent pair of a device that has it, with lockstep agent vault unlock"
+          + "lockstep agent pair of a device that has it, with lockstep vault unlock"
       case .otherKey:
         "\(files) sealed with another key than this device's: bring the right one with "
-          + "lockstep agent vault restore"
+          + "lockstep vault restore"
       case .unreadable:
         "\(files) not readable, and written by no device that has the vault's key: add the file "
           + "again on a device that still has it"

@@ -6,11 +6,11 @@ import LockstepHome
 import LockstepJSON
 import LockstepModel
 
-/// `lockstep agent habits`: daily habits.
+/// `lockstep habits`: daily habits.
 enum AgentHabitsCommand {
   static let command = Command(
     name: "habits",
-    summary: "Tracks habits: add, edit, remove, check, count, show the week, resolve conflicts.",
+    summary: "Tracks habits: add, edit, remove, check, count, show the week, stats, conflicts.",
     discussion: """
       A habit is checked once a day, or counted. It is named by its number in the list, or by the \
       beginning of its title. If two devices changed a habit itself, both versions are kept until \
@@ -18,7 +18,7 @@ enum AgentHabitsCommand {
       """,
     subcommands: [
       add, edit, remove, check("check", "Marks a habit as done.", true),
-      check("uncheck", "Removes a check.", false), count, list, day, conflicts, keep,
+      check("uncheck", "Removes a check.", false), count, list, day, stats, conflicts, keep,
       AgentHabitsRestoreCommand.command, status, watch,
     ])
 
@@ -107,6 +107,18 @@ enum AgentHabitsCommand {
     return try AgentApp.show(arguments, app, HabitQuestion.day(date).json)
   }
 
+  private static let stats = Command(
+    name: "stats", summary: "Shows streaks, and how often each habit was done in thirty days.",
+    discussion: """
+      A streak is the days in a row on which the goal was reached, until today, or until yesterday \
+      if it is not reached yet today. The rate is that of the last thirty days, or of the days \
+      since the first one on which something was done, if they are fewer.
+      """,
+    options: [on.entry] + AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.show(arguments, app, HabitQuestion.statistics(day: day(arguments)).json)
+  }
+
   private static let conflicts = Command(
     name: "conflicts", summary: "Shows habits that were changed on two devices, side by side.",
     options: AgentApp.options
@@ -135,7 +147,7 @@ enum AgentHabitsCommand {
     question: { _ throws(CommandFailure) in HabitQuestion.week(day: AgentApp.today).json })
 }
 
-/// `lockstep agent habits restore`: decides about habits that existed before this device joined.
+/// `lockstep habits restore`: decides about habits that existed before this device joined.
 enum AgentHabitsRestoreCommand {
   static let isSure = CommandOption.flag("yes", "Wipe without a confirmation.")
 
@@ -165,7 +177,7 @@ enum AgentHabitsRestoreCommand {
         guard let count else {
           throw CommandFailure(
             "no decision is pending on this device; remove single habits with "
-              + "lockstep agent habits remove")
+              + "lockstep habits remove")
         }
         guard try isConfirmed(arguments, app.name, count) else {
           throw CommandFailure("nothing was deleted")

@@ -5,7 +5,7 @@ import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
 
-/// `lockstep agent timer`: the pomodoro timer.
+/// `lockstep timer`: the pomodoro timer.
 enum AgentTimerCommand {
   static let minutes = CommandOption.optional(
     "minutes", ValueKind.decimal(0.001...1_440, "M"),
@@ -13,7 +13,7 @@ enum AgentTimerCommand {
 
   static let command = Command(
     name: "timer",
-    summary: "Controls a pomodoro timer: start, pause, resume, stop, skip, snooze, watch.",
+    summary: "Controls a pomodoro timer: start, pause, resume, stop, skip, snooze, stats, watch.",
     subcommands: [
       press("start", "Starts a focus.", takesMinutes: true) { .start(length: $0) },
       press("pause", "Pauses the countdown.") { _ in .pause },
@@ -21,7 +21,7 @@ enum AgentTimerCommand {
       press("stop", "Stops the timer; an unfinished focus does not count.") { _ in .stop },
       press("skip", "Goes to the next phase, as if the time were up.") { _ in .skip },
       press("snooze", "Postpones the break.", takesMinutes: true) { .snooze(length: $0) },
-      status, AgentTimerSettingsCommand.command, AgentTimerWatchCommand.command,
+      status, stats, AgentTimerSettingsCommand.command, AgentTimerWatchCommand.command,
     ])
 
   private static func press(
@@ -53,6 +53,18 @@ enum AgentTimerCommand {
     return milliseconds
   }
 
+  private static let stats = Command(
+    name: "stats",
+    summary: "Shows how many pomodoros were done in all.",
+    discussion: """
+      The timer is one record with a running total, which all devices share. It has no history, so \
+      there are no figures by day or week.
+      """,
+    options: AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.show(arguments, TimerApp().name, TimerQuestion.stats.json)
+  }
+
   private static let status = Command(
     name: "status",
     summary: "Shows the timer's state.",
@@ -69,7 +81,7 @@ enum AgentTimerCommand {
   }
 }
 
-/// `lockstep agent timer settings`: shows or changes the timer's settings.
+/// `lockstep timer settings`: shows or changes the timer's settings.
 enum AgentTimerSettingsCommand {
   static let command = Command(
     name: "settings",
@@ -117,7 +129,7 @@ enum AgentTimerSettingsCommand {
   }
 }
 
-/// `lockstep agent timer watch`: shows the timer live.
+/// `lockstep timer watch`: shows the timer live.
 enum AgentTimerWatchCommand {
   static let withoutBell = CommandOption.flag("no-bell", "Ring no bell when a countdown ends.")
   static let withoutNotifications = CommandOption.flag(

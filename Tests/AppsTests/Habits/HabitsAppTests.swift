@@ -105,7 +105,7 @@ struct HabitsAppTests {
       try table.view(["show": "conflicts"]).lines == [
         "  1  local  Run, once a day  (now, phone)",
         "     cloud  Swim, once a day  (2 min ago, laptop)",
-        "keep one of the two: lockstep agent habits keep local|cloud NUMBER",
+        "keep one of the two: lockstep habits keep local|cloud NUMBER",
       ])
     try table.order(["do": "keep", "habit": "run", "version": "cloud"])
     #expect(

@@ -19,7 +19,9 @@ struct TimerActionTests {
   }
 
   @Test func everyQuestionHasItsForm() throws {
-    let texts = [#"{"show":"screen"}"#, #"{"show":"board"}"#, #"{"show":"settings"}"#]
+    let texts = [
+      #"{"show":"screen"}"#, #"{"show":"board"}"#, #"{"show":"settings"}"#, #"{"show":"stats"}"#,
+    ]
     #expect(TimerQuestion.allCases.count == texts.count)
     try expectForms(
       Array(zip(TimerQuestion.allCases, texts)), write: \.json, read: TimerQuestion.init(json:))

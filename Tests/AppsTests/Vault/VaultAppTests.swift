@@ -99,7 +99,7 @@ struct VaultAppTests {
       $0["trouble"]?.string.flatMap(VaultContents.VaultProblem.init)
     }
     #expect(troubles?.count { $0 == .noKey } == 2 && troubles?.contains(.unreadable) == true)
-    #expect(view.lines.count == 2 && view.lines[0].contains("lockstep agent vault unlock"))
+    #expect(view.lines.count == 2 && view.lines[0].contains("lockstep vault unlock"))
     var wrong = AppTable(VaultApp(seal: { VaultSeal(other) }))
     try take(&wrong, "vault.db", 1, VaultSeal(key))
     wrong.take(
