@@ -50,7 +50,7 @@ enum ManualCommand {
             + (nearest.map { "; did you mean \($0)?" } ?? "; lockstep --help lists the commands"),
           exitCode: .usage)
       }
-      path.append(next)
+      path = (next.hasShortForm ? [RootCommand.root] : path) + [next]
     }
     return path
   }

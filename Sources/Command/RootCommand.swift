@@ -17,10 +17,11 @@ package enum RootCommand {
       each device keeps working without it and catches up.
       """,
     subcommands: [
-      RelayCommand.command, AccountCommand.command, AgentCommand.command, BenchCommand.command,
-      TopCommand.command, TraceCommand.command, DoctorCommand.command, ResolveCommand.command,
-      GatewayCommand.command, CompletionCommand.command, ManualCommand.command,
-      VersionCommand.command,
+      RelayCommand.command, AccountCommand.command, AgentCommand.command,
+    ] + AgentCommand.apps + [
+      DoctorCommand.command, TopCommand.command, TraceCommand.command, BenchCommand.command,
+      ResolveCommand.command, GatewayCommand.command, CompletionCommand.command,
+      ManualCommand.command, VersionCommand.command,
     ])
 
   /// Runs the process's command line. Rejects arguments that are not UTF-8, because decoding them
@@ -51,7 +52,8 @@ package enum RootCommand {
         }
       case .help(let path, let isFull):
         return perform(as: root.name) { () throws(CommandFailure) in
-          try TerminalOutput.printed(HelpText.text(for: path, isFull: isFull))
+          try TerminalOutput.printed(
+            HelpText.text(for: path, isFull: isFull, documents: .installed))
         }
       case .version:
         return perform(as: root.name, VersionCommand.printVersion)
@@ -76,6 +78,7 @@ package enum RootCommand {
   /// Writes a fault to standard error. It may contain text from a relay or another device, so it is
   /// escaped for a terminal.
   private static func complain(_ line: String) {
+    let line = Documentation.installed.located(line)
     let isTerminal = TerminalOutput.standardError.isTerminal
     TerminalOutput.writeToStandardError((isTerminal ? TerminalOutput.escaped(line) : line) + "\n")
   }

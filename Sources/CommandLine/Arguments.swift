@@ -68,10 +68,12 @@ package struct Arguments: Sendable {
     }
   }
 
-  /// Options given by any source, in the order of the table. A command line made of them does the
-  /// same again: a flag has no value, and a repeated option occurs as often as given.
+  /// Options given by any source but defaults, in the order of the table. A command line made of
+  /// them does the same again: a flag has no value, and a repeated option occurs as often as given.
   package var given: [(name: String, value: String?)] {
-    options.filter { !ConfigFile.commandLineOnly.contains($0.name) }.flatMap { option in
+    options.filter { option in
+      !ConfigFile.commandLineOnly.contains(option.name) && sources[option.name] != .defaultValue
+    }.flatMap { option in
       (texts[option.name] ?? []).map { text in
         guard option.isFlag else { return (option.name, text) }
         return (text == "true" ? option.name : "\(option.name)=\(text)", nil)
@@ -93,6 +95,8 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
     /// `source`: the option, or the environment variable that it came from.
     case valueBad(source: String, reason: String)
     case optionMissing(String, placeholder: String, environmentName: String)
+    /// The default cannot be found; the reason in words.
+    case optionWithoutDefault(String, placeholder: String, reason: String)
     case operandMissing(String)
     case operandSurplus(String)
     /// The config file cannot be read; the reason in words.
@@ -126,6 +130,8 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
     case .valueBad(let source, let reason): "\(source): \(reason)"
     case .optionMissing(let name, let placeholder, let environmentName):
       "--\(name) \(placeholder) is missing (or \(environmentName) in the environment)"
+    case .optionWithoutDefault(let name, let placeholder, let reason):
+      "--\(name) \(placeholder) is missing: \(reason)"
     case .operandMissing(let placeholder): "\(placeholder) is missing"
     case .operandSurplus(let word): "unexpected argument \"\(word)\""
     case .fileUnreadable(let words): "--config: \(words)"
@@ -144,39 +150,5 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
 
   private func hint(_ nearest: String?) -> String {
     nearest.map { "; did you mean \($0)?" } ?? ""
-  }
-}
-
-/// Suggestion of a word that a person may have meant.
-package enum Suggestion {
-  /// Returns the candidate with the fewest typing errors (a letter wrong, missing, added, or two
-  /// exchanged), or nil if they are more than a third of its length and more than one. Returns the
-  /// first of several.
-  package static func nearest(to word: String, among candidates: [String]) -> String? {
-    var best: (candidate: String, slips: Int)?
-    for candidate in candidates {
-      let slips = slips(from: Array(word), to: Array(candidate))
-      guard slips <= max(1, candidate.count / 3), slips < best?.slips ?? .max else { continue }
-      best = (candidate, slips)
-    }
-    return best?.candidate
-  }
-
-  /// Returns the optimal string alignment distance.
-  private static func slips(from word: [Character], to other: [Character]) -> Int {
-    var rows = [Array(0...other.count)]
-    for (row, letter) in word.enumerated() {
-      var next = [row + 1]
-      for (column, otherLetter) in other.enumerated() {
-        var least = min(next[column], rows[row][column + 1]) + 1
-        least = min(least, rows[row][column] + (letter == otherLetter ? 0 : 1))
-        if row > 0, column > 0, letter == other[column - 1], word[row - 1] == otherLetter {
-          least = min(least, rows[row - 1][column - 1] + 1)
-        }
-        next.append(least)
-      }
-      rows.append(next)
-    }
-    return rows[word.count][other.count]
   }
 }

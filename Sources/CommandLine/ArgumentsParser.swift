@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// Finds the command that the words name, and checks its arguments.
 package struct ArgumentsParser {
   package enum Outcome {
@@ -78,10 +80,10 @@ package struct ArgumentsParser {
       let name = word.split(separator: "=", maxSplits: 1).first.map(String.init) ?? word
       throw fault(path, .optionBeforeSubcommand(name, candidates.map(\.name)))
     }
+    let nearest = Suggestion.nearest(to: word, among: candidates.map(\.name))
+    let group = candidates.first { $0.subcommands.contains { $0.name == word } }
     throw fault(
-      path,
-      .subcommandUnknown(
-        word, nearest: Suggestion.nearest(to: word, among: candidates.map(\.name))))
+      path, .subcommandUnknown(word, nearest: group.map { "\($0.name) \(word)" } ?? nearest))
   }
 
   private func parseOptions(
@@ -112,6 +114,7 @@ package struct ArgumentsParser {
     }
     try addEnvironment(to: &values, of: path)
     try addFile(to: &values, of: path)
+    try addFallbacks(to: &values, of: path)
     try checkPresence(of: values.texts, path)
     try check(operands, of: path)
     return .run(
@@ -169,6 +172,21 @@ package struct ArgumentsParser {
     for option in options {
       guard let entry = file.entries[option.name] else { continue }
       values.add(entry.text, to: option, from: .file(name, line: entry.line))
+    }
+  }
+
+  /// Adds defaults that depend on the environment.
+  private func addFallbacks(to values: inout Values, of path: [Command]) throws(ArgumentsFault) {
+    for entry in path.last?.options ?? [] where values.texts[entry.name] == nil {
+      guard let fallback = entry.fallback else { continue }
+      do throws(ValueFault) {
+        values.add(try fallback(environment), to: entry, from: .defaultValue)
+      } catch {
+        throw fault(
+          path,
+          .optionWithoutDefault(
+            entry.name, placeholder: entry.placeholder ?? "", reason: error.reason))
+      }
     }
   }
 

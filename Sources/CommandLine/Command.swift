@@ -30,6 +30,16 @@ package struct Command: Sendable {
   package let subcommands: [Command]
   /// Nil for a group, which only leads to its subcommands.
   package let action: Action?
+  /// True for a command of a group that is also a command of the program itself, where help and
+  /// manual describe it.
+  package private(set) var hasShortForm = false
+
+  /// The same command in a group, as another form of a command of the program.
+  package var inGroup: Command {
+    var command = self
+    command.hasShortForm = true
+    return command
+  }
 
   /// Words that are not options, such as a name or files.
   package struct Operands: Sendable {

@@ -24,14 +24,23 @@ package struct CommandOptionEntry: Sendable {
   /// Form of the value, such as `HOST:PORT`; nil for a flag, which needs none.
   package let placeholder: String?
   package let help: String
-  package let presence: Presence
+  package fileprivate(set) var presence: Presence
   package let check: @Sendable (String) throws(ValueFault) -> Void
   /// Values that a shell can complete.
   package var known = KnownValues.none
+  /// Returns the default that depends on the environment; worded to follow "--name is missing: " if
+  /// there is none.
+  package fileprivate(set) var fallback: Fallback?
   /// True for an option that only tests need; the usual help leaves it out.
   package var isForTests = false
   /// True if the option may be given more than once.
   package var isRepeatable = false
+
+  /// `environment`: returns a variable's value.
+  package typealias Fallback =
+    @Sendable (
+      _ environment: (String) -> String?
+    ) throws(ValueFault) -> String
 
   package enum Presence: Hashable, Sendable {
     case optional
@@ -80,6 +89,17 @@ extension CommandOption {
     CommandOption(
       entry: entry(name, kind, help, .default(text)),
       read: { texts throws(ValueFault) in try kind.parse(texts.last ?? text) })
+  }
+
+  /// Option with a default that depends on the environment. `default`: its form in the help.
+  package static func defaulted(
+    _ name: String, _ kind: ValueKind<Value>, default text: String,
+    fallback: @escaping CommandOptionEntry.Fallback, _ help: String
+  ) -> CommandOption {
+    var option = required(name, kind, help)
+    option.entry.presence = .default(text)
+    option.entry.fallback = fallback
+    return option
   }
 
   /// Option that is nil if not given.

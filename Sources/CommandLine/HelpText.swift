@@ -4,17 +4,30 @@ package enum HelpText {
   private static let columns = 80
 
   /// Returns the help of a command. `path`: commands that lead to it, the program first. `isFull`:
-  /// with the options that only tests need.
-  package static func text(for path: [Command], isFull: Bool = false) -> String {
+  /// with the options that only tests need. `documents`: those that the texts name.
+  package static func text(
+    for path: [Command], isFull: Bool = false,
+    documents: Documentation = Documentation(folders: [])
+  ) -> String {
+    func paragraph(_ text: String) -> String { Self.paragraph(documents.located(text)) }
+    func row(_ entry: CommandOptionEntry) -> (String, String) {
+      (usage(of: entry), documents.located(help(of: entry)))
+    }
     guard let command = path.last else { return "" }
-    let usage = lines(of: ["Usage: \(name(of: path))"] + usageWords(command), indent: 7)
-    var blocks = [usage, paragraph(command.summary)]
+    let usageLine = lines(of: ["Usage: \(name(of: path))"] + usageWords(command), indent: 7)
+    var blocks = [usageLine, paragraph(command.summary)]
     blocks += command.discussion.split(separator: "\n\n").map { paragraph(String($0)) }
     if let operands = command.operands {
       blocks.append(list("Arguments:", [(operands.placeholder, operands.help)]))
     }
     if !command.subcommands.isEmpty {
-      blocks.append(list("Commands:", command.subcommands.map { ($0.name, $0.summary) }))
+      let own = command.subcommands.filter { !$0.hasShortForm }
+      let short = command.subcommands.filter(\.hasShortForm)
+      blocks.append(list("Commands:", own.map { ($0.name, $0.summary) }))
+      if !short.isEmpty {
+        blocks.append(
+          list("Also without \(command.name):", short.map { ($0.name, $0.summary) }))
+      }
       blocks.append("`\(name(of: path)) COMMAND --help` explains each.\n")
     }
     let usual = command.options.filter { !$0.isForTests }
@@ -77,10 +90,6 @@ package enum HelpText {
       width += word.count
     }
     return text + "\n"
-  }
-
-  private static func row(_ entry: CommandOptionEntry) -> (String, String) {
-    (usage(of: entry), help(of: entry))
   }
 
   /// Returns an option's help with its default and its variable in the environment.

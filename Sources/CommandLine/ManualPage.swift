@@ -12,9 +12,9 @@ package struct ManualPage: Sendable {
     self.day = day
   }
 
-  /// Pages of the command at the end of the path and of all commands below it.
+  /// Pages of the command at the end of the path and of all commands below it, each command once.
   package static func all(below path: [Command], version: String, day: String) -> [ManualPage] {
-    let subcommands = path.last?.subcommands ?? []
+    let subcommands = path.last?.subcommands.filter { !$0.hasShortForm } ?? []
     return [ManualPage(of: path, version: version, day: day)]
       + subcommands.flatMap { all(below: path + [$0], version: version, day: day) }
   }
@@ -37,7 +37,7 @@ package struct ManualPage: Sendable {
     page.add(".SH NAME")
     page.add(text: name + " - " + nameLine(command.summary))
     page.add(".SH SYNOPSIS")
-    page.add(synopsis(command))
+    for row in HelpText.wrap(synopsis(command), to: Roff.columns) { page.add(row) }
     page.add(".SH DESCRIPTION")
     page.add(text: command.summary)
     for paragraph in command.discussion.split(separator: "\n\n") {
@@ -59,6 +59,13 @@ package struct ManualPage: Sendable {
     for code in [ExitCode.success, .failure, .usage] {
       page.add(term: "\\fB\(code.rawValue)\\fR", code.meaning)
     }
+    if page.text.contains("docs/") {
+      page.add(".SH FILES")
+      page.add(
+        term: "\\fIdocs/\\fR",
+        "The documents that this page names. A package has them in "
+          + "/usr/share/doc/\(program.name), the source and the archive of a release in docs.")
+    }
     addReferences(command, to: &page)
     return page.text
   }
@@ -79,7 +86,10 @@ package struct ManualPage: Sendable {
 
   private func addReferences(_ command: Command, to page: inout Roff) {
     let parent = path.dropLast()
-    var names = command.subcommands.map { (path + [$0]).map(\.name).joined(separator: "-") }
+    var names = command.subcommands.map { each in
+      let above = each.hasShortForm ? path.prefix(1) : path[...]
+      return (above + [each]).map(\.name).joined(separator: "-")
+    }
     if !parent.isEmpty { names.insert(parent.map(\.name).joined(separator: "-"), at: 0) }
     guard !names.isEmpty else { return }
     page.add(".SH SEE ALSO")
@@ -120,7 +130,7 @@ extension ExitCode {
 /// Text in roff, line by line.
 private struct Roff {
   /// Maximum columns of a line of text.
-  private static let columns = 78
+  static let columns = 78
 
   private(set) var text = ""
 

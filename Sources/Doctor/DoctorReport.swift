@@ -1,4 +1,5 @@
 import LockstepApps
+import LockstepCommandLine
 import LockstepJSON
 import LockstepTerminal
 
@@ -28,8 +29,10 @@ package struct DoctorReport: Sendable {
     ])
   }
 
-  /// `isColoured`: true if the output supports colours.
-  package func text(isColoured: Bool) -> String {
+  /// `isColoured`: true if the output supports colours. `documents`: those that next steps name.
+  package func text(
+    isColoured: Bool, documents: Documentation = Documentation(folders: [])
+  ) -> String {
     var lines = [subjects.joined(separator: ", ")]
     var area: DoctorCheck.Area?
     for check in checks {
@@ -38,7 +41,7 @@ package struct DoctorReport: Sendable {
       let mark = Self.mark(check.verdict, isColoured)
       lines.append("  \(mark)  \(RowText.left(check.name, 11)) \(RowText.line(check.seen))")
       if check.verdict != .ok, let step = check.nextStep {
-        lines.append("           → \(RowText.line(step))")
+        lines.append("           → \(documents.located(RowText.line(step)))")
       }
     }
     return (lines + ["", summary]).joined(separator: "\n")

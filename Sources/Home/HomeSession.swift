@@ -51,9 +51,19 @@ package final class HomeSession {
   }
 
   package static func noHome(_ folder: HomeFolder) -> CommandFailure {
-    CommandFailure(
-      "there is no home at \(folder.path); create one with lockstep agent join --home "
-        + folder.path)
+    guard DefaultHome.isDefault(folder) else {
+      return CommandFailure(
+        "there is no home at \(folder.path); create one with lockstep agent join --home "
+          + folder.path)
+    }
+    do throws(CommandFailure) {
+      let others = try DefaultHome.homes(in: folder).map { "--home " + $0.path }
+      let hint = others.isEmpty ? "" : ", or name one: " + others.joined(separator: ", ")
+      return CommandFailure(
+        "there is no home at \(folder.path); create one with lockstep agent join" + hint)
+    } catch {
+      return error
+    }
   }
 
   /// True if this command itself holds the home.

@@ -119,6 +119,29 @@ struct ArgumentsParserTests {
     #expect(slip?.reason == .subcommandUnknown("kep", nearest: "keep"))
   }
 
+  @Test func aDefaultMayDependOnTheEnvironment() throws {
+    let home = CommandOption.defaulted(
+      "home", .folder, default: "~/data",
+      fallback: { environment throws(ValueFault) in
+        guard let home = environment("HOME") else { throw ValueFault("HOME is not set") }
+        return home + "/data"
+      }, "Where.")
+    let command = Command(
+      name: "run", summary: "Runs.", options: [home.entry]
+    ) { _ throws(CommandFailure) in .success }
+    func value(_ words: [String], _ environment: [String: String]) throws -> String? {
+      let parser = ArgumentsParser(root: command, environment: { environment[$0] })
+      guard case .run(_, _, let arguments) = try parser.parse(words) else { return nil }
+      #expect(words.isEmpty == arguments.given.isEmpty)
+      return arguments[home]
+    }
+    #expect(try value([], ["HOME": "/h"]) == "/h/data")
+    #expect(try value(["--home", "x"], [:]) == "x")
+    let fault = #expect(throws: ArgumentsFault.self) { try value([], [:]) }
+    #expect(fault?.explanation.hasPrefix("--home DIR is missing: HOME is not set; ") == true)
+    #expect(HelpText.text(for: [command]).contains("Where. Default: ~/data. [LOCKSTEP_HOME]"))
+  }
+
   @Test func operandsStandAnywhere() throws {
     #expect(try arguments("box keep one --home h two").operands == ["one", "two"])
     #expect(try arguments("box keep --home h -- --one -h").operands == ["--one", "-h"])
@@ -135,6 +158,7 @@ struct ArgumentsParserTests {
           + "`program --help` shows its usage"
       ),
       ("xyz", "program: there is no command \"xyz\"; `program --help` shows its usage"),
+      ("keep", "program: there is no command \"keep\"; did you mean box keep? `program"),
       ("help box kep", "program box: there is no command \"kep\"; did you mean keep?"),
       ("--open=no serve", "program: a subcommand is missing before --open: serve or box; `program"),
       ("box --home h", "program box: a subcommand is missing before --home: keep; `program box"),
@@ -184,24 +208,6 @@ struct ArgumentsParserTests {
         Issue.record("\(line) gives no version")
         return
       }
-    }
-  }
-}
-
-struct SuggestionTests {
-  @Test func fewSlipsAreForgiven() {
-    let candidates = ["relay", "resolve", "bench"]
-    for (word, expected) in [
-      ("relya", "relay"), ("rely", "relay"), ("relaay", "relay"), ("resolv", "resolve"),
-      ("bnech", "bench"), ("relay", "relay"),
-    ] {
-      #expect(Suggestion.nearest(to: word, among: candidates) == expected, "\(word)")
-    }
-  }
-
-  @Test func othersAreNotGuessed() {
-    for word in ["", "x", "timer", "ralph"] {
-      #expect(Suggestion.nearest(to: word, among: ["relay", "resolve", "bench"]) == nil, "\(word)")
     }
   }
 }

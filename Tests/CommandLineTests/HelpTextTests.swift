@@ -98,6 +98,42 @@ struct HelpTextTests {
         """)
   }
 
+  @Test func aCommandOfAGroupMayHaveAShorterForm() {
+    let group = Command(
+      name: "box", summary: "Group.",
+      subcommands: [
+        command.inGroup,
+        Command(name: "keep", summary: "Keeps.") { _ throws(CommandFailure) in .success },
+      ])
+    let root = Command(name: "program", summary: "Does.", subcommands: [group, command])
+    #expect(
+      HelpText.text(for: [root, group]) == """
+        Usage: program box COMMAND
+
+        Group.
+
+        Commands:
+          keep  Keeps.
+
+        Also without box:
+          serve  Serves.
+
+        `program box COMMAND --help` explains each.
+
+        """)
+    let pages = ManualPage.all(below: [root], version: "1", day: "2026-01-02")
+    #expect(pages.map(\.name) == ["program", "program-box", "program-box-keep", "program-serve"])
+    #expect(
+      pages[1].text.hasSuffix(
+        """
+        .SH SEE ALSO
+        .BR program (1),
+        .BR program\\-serve (1),
+        .BR program\\-box\\-keep (1)
+
+        """))
+  }
+
   @Test func aCommandMayDoSomethingByItselfAndLeadOn() {
     let both = Command(
       name: "both", summary: "Does.", options: [CommandOption.flag("loud", "Shout.").entry],

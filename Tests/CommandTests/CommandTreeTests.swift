@@ -29,12 +29,13 @@ struct CommandTreeTests {
     while let path = paths.popLast() {
       let words = path.dropFirst().map(\.name)
       let found = Completion(of: words + [""], root: RootCommand.root).candidates.map(\.word)
-      #expect(Set((path.last?.subcommands ?? []).map(\.name)).isSubset(of: found), "\(words)")
-      for entry in path.last?.options ?? [] {
+      let subcommands = (path.last?.subcommands ?? []).map(\.name)
+      #expect(subcommands.allSatisfy(found.contains), "\(words)")
+      for entry in path.last?.options ?? [] where !entry.isFlag {
         let values = Completion(of: words + ["--\(entry.name)", ""], root: RootCommand.root)
         // A list begins with NAME= where the value is for a person to type.
         for value in values.candidates.map(\.word) where !value.hasSuffix("=") {
-          #expect(throws: Never.self, "--\(entry.name) \(value)") { try entry.check(value) }
+          #expect(throws: Never.self) { try entry.check(value) }
         }
       }
       paths += (path.last?.subcommands ?? []).map { path + [$0] }

@@ -119,7 +119,7 @@ enum AgentApp {
     if let zone = zone(of: app), status.waitingChanges(inDisabled: zone) != nil {
       TerminalOutput.writeToStandardError(
         "lockstep: \(app) is switched off here and not synced; switch it on with "
-          + "lockstep agent \(app) on\n")
+          + "lockstep \(app) on\n")
     } else if !status.isInSync {
       TerminalOutput.writeToStandardError(
         "lockstep: \(status.syncNote(syncsFurther: !session.isHolder))\n")

@@ -6,7 +6,7 @@ import LockstepHome
 import LockstepJSON
 import LockstepModel
 
-/// `lockstep agent clipboard`: the clipboard that all devices share.
+/// `lockstep clipboard`: the clipboard that all devices share.
 enum AgentClipboardCommand {
   static let command = Command(
     name: "clipboard",
@@ -27,7 +27,7 @@ enum AgentClipboardCommand {
   private static let add = Command(
     name: "add",
     summary: "Adds a text, or standard input.",
-    discussion: "On a desktop: wl-paste | lockstep agent clipboard add --home DIR",
+    discussion: "On a desktop: wl-paste | lockstep clipboard add",
     options: AgentApp.options,
     operands: Command.Operands(
       "TEXT", "The text to add; standard input if not given.", counts: 0...1)
@@ -47,7 +47,7 @@ enum AgentClipboardCommand {
     name: "copy",
     summary: "Prints an item, byte for byte.",
     discussion: """
-      On a desktop: lockstep agent clipboard copy --home DIR 1 | wl-copy
+      On a desktop: lockstep clipboard copy 1 | wl-copy
 
       On a terminal, characters that would control it are printed as escapes.
       """,
@@ -80,7 +80,7 @@ enum AgentClipboardCommand {
     question: { _ throws(CommandFailure) in ClipboardQuestion.list.json })
 }
 
-/// `lockstep agent clipboard on|off|status`.
+/// `lockstep clipboard on|off|status`.
 enum AgentClipboardSyncCommands {
   static let on = switchCommand(
     "on", "Syncs the clipboard again, including the items that were copied meanwhile.",

@@ -15,19 +15,27 @@ enum AgentCommand {
     discussion: """
       A home is a folder that holds one device's data. All commands but join and pair work \
       without a relay; changes are synced when it is reachable. One process holds a home at a \
-      time; other commands send their requests to that process.
+      time; other commands send their requests to that process. Without --home or LOCKSTEP_HOME, \
+      it is \(DefaultHome.text) (in XDG_DATA_HOME, if that is set).
       """,
     subcommands: [
       AgentJoinCommand.command, AgentPairCommand.command, AgentStatusCommand.command,
       AgentSyncCommand.command, AgentRunCommand.command, AgentWakeCommand.command,
       AgentKeyCommand.command, AgentSealCommand.command, AgentDevicesCommand.command,
       AgentRenameCommand.command, AgentRevokeCommand.command, AgentExportCommand.command,
-      AgentLeaveCommand.command,
-      AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
-      AgentHabitsCommand.command, AgentVaultCommand.command, AgentSimulateCommand.command,
-    ].map(AgentClock.settable))
+      AgentLeaveCommand.command, AgentSimulateCommand.command,
+    ].map(AgentClock.settable) + apps.map(\.inGroup))
 
-  static let home = CommandOption.required("home", .folder, "The device's home.")
+  /// The apps, which are also commands of the program: `lockstep timer`.
+  static let apps = [
+    AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
+    AgentHabitsCommand.command, AgentVaultCommand.command,
+  ].map(AgentClock.settable)
+
+  static let home = CommandOption.defaulted(
+    "home", .folder, default: DefaultHome.text,
+    fallback: { environment throws(ValueFault) in try DefaultHome.path(environment) },
+    "The device's home.")
   static let transport = CommandOption.optional(
     "transport", ValueKind<Transport>.choice,
     "Transport of changes, if this command holds the home; the best one that works if not given."

@@ -22,7 +22,7 @@ enum AgentPairCommand {
     discussion: """
       A code admits one device, within ten minutes. If this home has the account's keys or the \
       vault's, the code has a second half, which opens them there and is never sent to the \
-      relay; a device that has joined already gets the vault's key with lockstep agent vault \
+      relay; a device that has joined already gets the vault's key with lockstep vault \
       unlock.
 
       With --zones or --read-only, the relay limits the new device: it neither shows it the other \
@@ -77,7 +77,7 @@ enum AgentPairCommand {
         The new device may \(RowText.line(issued.offer.scope.abilities)).\(issued.keysNote)
 
         On the other device, within \(time):
-          lockstep agent join --relay \(issued.relay.link)\(ca) --home DIR --code -
+          lockstep agent join --relay \(issued.relay.link)\(ca) --code -
         and enter the code there, or this link, which contains relay and code:
           \(issued.deviceLink)
         In a browser, open this link\(issued.pageNote):
@@ -387,12 +387,12 @@ enum AgentLeaveCommand {
   /// Throws if the home has keys without which nobody can read what it leaves behind.
   private static func requireNoKeys(_ folder: HomeFolder) throws(CommandFailure) {
     var phrases: [String] = []
-    if try HomeKeys.keys(in: folder)?.current != nil { phrases.append("key phrase") }
+    if try HomeKeys.keys(in: folder)?.current != nil { phrases.append("agent key phrase") }
     if try !VaultKeys.areOfAccount(folder), try VaultKeyFile(folder).key() != nil {
       phrases.append("vault phrase")
     }
     guard !phrases.isEmpty else { return }
-    let commands = phrases.map { "lockstep agent \($0) --home \(folder.path)" }
+    let commands = phrases.map { "lockstep \($0) --home \(folder.path)" }
     throw CommandFailure(
       "this is the account's last device, and nobody can read its sealed records without its keys: "
         + "write down the output of " + commands.joined(separator: " and of "))

@@ -70,6 +70,7 @@ enum AgentJoinCommand {
       Log("lockstep agent join", level: .warning).warning("\(warning)")
     }
     let folder = AgentCommand.folder(arguments)
+    try DefaultHome.makeParents(of: folder)
     guard let lock = try CommandFailure.wrap({ () throws(HomeFault) in try folder.lock() }) else {
       throw CommandFailure("another process holds the home \(folder.path); stop that one first")
     }
@@ -132,22 +133,23 @@ enum AgentJoinCommand {
         secret.flatMap { typed?.code.with(secret: $0) }, credentials.scope, folder, member,
         isRequired: joined.wrapped == nil)
     try printJoined(
-      identity, keys, opensVault: vault == .success(true), isLocked: isLocked,
+      identity, folder, keys, opensVault: vault == .success(true), isLocked: isLocked,
       isNew: makesKeys, arguments)
     if case .failure(let failure) = vault { throw failure }
     return .success
   }
 
   private static func printJoined(
-    _ identity: HomeIdentity, _ keys: SealingKeys?, opensVault: Bool, isLocked: Bool,
-    isNew: Bool, _ arguments: Arguments
+    _ identity: HomeIdentity, _ folder: HomeFolder, _ keys: SealingKeys?, opensVault: Bool,
+    isLocked: Bool, isNew: Bool, _ arguments: Arguments
   ) throws(CommandFailure) {
     let (credentials, scope) = (identity.credentials, identity.credentials.scope)
     if arguments[AgentCommand.json] {
       let json: JSONValue = [
         "accountID": .string(credentials.account.text),
         "deviceID": .string(credentials.device.text),
-        "deviceName": .string(identity.deviceName), "relay": .string(identity.relay),
+        "deviceName": .string(identity.deviceName), "home": .string(folder.path),
+        "relay": .string(identity.relay),
         "scope": scope.json, "hasKeys": .bool(keys != nil), "isLocked": .bool(isLocked),
         "opensVault": .bool(opensVault),
       ]
@@ -159,6 +161,7 @@ enum AgentJoinCommand {
       "\(identity.deviceName) is a device of account \(credentials.account.text) on "
       + identity.relay
     if opensVault, keys?.keys(of: VaultApp.zone) == nil { text += ", and has the key of its vault" }
+    text += "\nIts home is \(folder.path)"
     if scope != .everything { text += "\nIt may \(RowText.line(scope.abilities))." }
     if let keys { text += "\n\n" + sealedNote(keys, isNew: isNew) }
     if isLocked { text += "\n\n" + lockedNote }
@@ -220,7 +223,7 @@ enum AgentJoinCommand {
       return .failure(
         CommandFailure(
           "the device has joined, but does not have the vault's key: \(error.message ?? ""); then "
-            + "run lockstep agent vault unlock --home \(folder.path)"))
+            + "run lockstep vault unlock --home \(folder.path)"))
     }
   }
 

@@ -161,7 +161,7 @@ enum AgentKeyCommand {
   static func explanation(_ fault: KeyPhrase.Fault) -> String {
     switch fault {
     case .letters(5 * VaultPhrase.wordCount):
-      "that is a phrase of a vault; lockstep agent vault restore takes it; nothing was changed"
+      "that is a phrase of a vault; lockstep vault restore takes it; nothing was changed"
     case .letters, .word, .checksum: KeyPhrase.explanation(fault)
     }
   }

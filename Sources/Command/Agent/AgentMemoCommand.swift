@@ -2,7 +2,7 @@ import LockstepApps
 import LockstepCommandLine
 import LockstepJSON
 
-/// `lockstep agent memo`: notes.
+/// `lockstep memo`: notes.
 enum AgentMemoCommand {
   static let command = Command(
     name: "memo",

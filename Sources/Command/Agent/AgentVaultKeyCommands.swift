@@ -5,7 +5,7 @@ import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
 
-/// `lockstep agent vault unlock`, `phrase`, `restore` and `new-key`: get, print, restore and
+/// `lockstep vault unlock`, `phrase`, `restore` and `new-key`: get, print, restore and
 /// replace the vault's key.
 enum AgentVaultKeyCommands {
   static let code = CommandOption.optional(
@@ -52,7 +52,7 @@ enum AgentVaultKeyCommands {
     guard let key = try VaultKeyFile(folder).key() else {
       throw CommandFailure(
         "this device does not have the vault's key, so it has no phrase; print it on a "
-          + "device that has the key, or get the key with lockstep agent vault unlock --home "
+          + "device that has the key, or get the key with lockstep vault unlock --home "
           + folder.path)
     }
     guard arguments[isShown] || TerminalOutput.standard.isTerminal else {
@@ -70,7 +70,7 @@ enum AgentVaultKeyCommands {
 
       Write these \(VaultPhrase.wordCount) words down and keep them away from your devices. They \
       open the vault
-      when all devices are lost: lockstep agent vault restore, on a device of the account.
+      when all devices are lost: lockstep vault restore, on a device of the account.
       """)
   }
 
@@ -132,7 +132,7 @@ enum AgentVaultKeyCommands {
       guard count == 0 || arguments[isForced] else {
         throw CommandFailure(
           "\(count == 1 ? "1 file is" : "\(count) files are") sealed with a key that this device "
-            + "does not have: bring that key (lockstep agent vault unlock, or restore); --force "
+            + "does not have: bring that key (lockstep vault unlock, or restore); --force "
             + "gives up what is sealed with it")
       }
       let member = try HomeAccess(of: session)

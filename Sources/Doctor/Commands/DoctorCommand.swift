@@ -8,7 +8,9 @@ import LockstepHome
 package enum DoctorCommand {
   package static let relay = CommandOption.optional(
     "relay", ValueKind.relay, "The relay to check; the home's relay if not given.")
-  package static let home = CommandOption.optional("home", ValueKind.folder, "A device's home.")
+  package static let home = CommandOption.optional(
+    "home", ValueKind.folder,
+    "A device's home; \(DefaultHome.text) if nothing else is named here.")
   package static let store = CommandOption.optional(
     "store", ValueKind.storeLocation,
     "The store of a relay: a folder on this machine, or the URL of a database.")
@@ -34,10 +36,12 @@ package enum DoctorCommand {
       relay.entry, HomeTrust.option.entry, home.entry, store.entry, isLong.entry, json.entry,
     ]
   ) { arguments throws(CommandFailure) in
-    let folder = arguments[home].map { HomeFolder(path: $0) }
-    guard arguments[relay] != nil || folder != nil || arguments[store] != nil else {
+    let isNamed = arguments[relay] != nil || arguments[store] != nil
+    let folder =
+      arguments[home].map { HomeFolder(path: $0) } ?? (isNamed ? nil : DefaultHome.existing)
+    guard isNamed || folder != nil else {
       throw CommandFailure(
-        "nothing to check; name --home DIR, --relay URL, --store DIR|URL, or several of them",
+        "nothing to check: there is no home at \(DefaultHome.text); name --home DIR, --relay URL, --store DIR|URL, or several of them",
         exitCode: .usage)
     }
     let progress = Progress()
@@ -68,7 +72,8 @@ package enum DoctorCommand {
     } else {
       // Not escaped, so that colours reach the terminal; the rows contain no unsafe text from
       // others.
-      try TerminalOutput.standard.write(report.text(isColoured: isColoured) + "\n")
+      try TerminalOutput.standard.write(
+        report.text(isColoured: isColoured, documents: .installed) + "\n")
     }
     return report.hasProblem ? .failure : .success
   }

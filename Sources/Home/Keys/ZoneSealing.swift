@@ -117,7 +117,7 @@ package struct ZoneSealing {
       guard let file = readable.map({ Log.oneLine($0.name.text) }).min() else { return }
       throw CommandFailure(
         "the vault has files that are not sealed, such as \(file): delete each on one device, and "
-          + "add it again without --plain (lockstep agent vault add)")
+          + "add it again without --plain (lockstep vault add)")
     }
     guard files.isEmpty else {
       throw CommandFailure(

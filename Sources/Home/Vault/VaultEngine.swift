@@ -688,7 +688,7 @@ extension VaultEngine {
 
   private static let overwriteAdvice =
     "the file is unchanged; to replace the record with this device's version, add the file "
-    + "again (lockstep agent vault add)"
+    + "again (lockstep vault add)"
 
   /// True if the account has a conflict copy of the file with this content.
   private func isCopied(_ content: ChunkHash, of entry: VaultEntry) -> Bool {
@@ -709,7 +709,7 @@ extension VaultEngine {
     guard case .folder(let mark) = FileInfo(entry.folderPath) else {
       throw .problem(
         "the folder \(entry.folderPath) is not there; restore it, or forget the file "
-          + "(lockstep agent vault forget)")
+          + "(lockstep vault forget)")
     }
     try requireWatch(of: entry.folderPath)
     switch FileInfo(entry.path) {
@@ -799,7 +799,7 @@ extension VaultEngine {
     if let mark = entry.folder, FileInfo(entry.folderPath) != .folder(mark) {
       throw .problem(
         "\(entry.path) is gone, and its folder is another one than before: if a disk is not "
-          + "mounted, mount it; if the file was deleted, forget it (lockstep agent vault forget)")
+          + "mounted, mount it; if the file was deleted, forget it (lockstep vault forget)")
     }
     tracks[entry.name]?.state = .syncing
     let since = tracks[entry.name]?.goneSince ?? now
@@ -1402,7 +1402,7 @@ extension VaultEngine {
       if entry.path == path { return entry }
       throw VaultRefusal(
         "\(name) is synced already, at \(entry.path); give this file another name with --name, or "
-          + "forget that one first (lockstep agent vault forget)")
+          + "forget that one first (lockstep vault forget)")
     }
     if let entry = entries.first(where: { $0.path == path }) {
       throw VaultRefusal("\(path) is synced already, as \(entry.name)")
@@ -1413,7 +1413,7 @@ extension VaultEngine {
     }
     guard entries.count < Limits.vaultFiles else {
       throw VaultRefusal(
-        "\(Limits.vaultFiles) files are synced already, the limit; forget some (lockstep agent "
+        "\(Limits.vaultFiles) files are synced already, the limit; forget some (lockstep "
           + "vault forget)")
     }
     return nil
@@ -1470,7 +1470,7 @@ extension VaultEngine {
     }
     guard isThere else {
       throw VaultRefusal(
-        "there is no file \(path), and the account has none called \(name); see lockstep agent "
+        "there is no file \(path), and the account has none called \(name); see lockstep "
           + "vault list")
     }
     guard scope.includesWrites(to: VaultApp.zone) else {
@@ -1495,7 +1495,7 @@ extension VaultEngine {
   private func forget(_ request: JSONValue) throws(VaultRefusal) -> JSONValue {
     guard let name = request["name"]?.string, let entry = registry?[name] else {
       throw VaultRefusal(
-        "this home syncs no file of that name; see lockstep agent vault status")
+        "this home syncs no file of that name; see lockstep vault status")
     }
     let original = VaultFileResolver.original(ofCopy: name)
     if entry.isCopy, let original, registry?[original] != nil {

@@ -67,7 +67,7 @@ package struct VaultFileStatus: Hashable {
   /// Returns a table for a person.
   package static func table(_ files: [VaultFileStatus]) -> String {
     guard !files.isEmpty else {
-      return "no file is synced here; add one with lockstep agent vault add FILE"
+      return "no file is synced here; add one with lockstep vault add FILE"
     }
     var table = TextTable([
       ("FILE", .left), ("STATE", .left), ("SIZE", .right), ("WHERE", .left),

@@ -68,7 +68,7 @@ package enum VaultKeys {
     } catch {
       return error.message ?? "the home cannot be read"
     }
-    return "this device does not have the vault's key; bring it with lockstep agent vault unlock"
+    return "this device does not have the vault's key; bring it with lockstep vault unlock"
   }
 
   /// Returns a function for the apps that reads the keys at each call, so that a key that arrives
@@ -118,8 +118,8 @@ package enum VaultKeys {
       try file.removeNew()
       throw CommandFailure(
         "this account's vault has a key already, and this device does not have it: get a code "
-          + "with lockstep agent pair on a device that has it, and give it to lockstep agent vault "
-          + "unlock --home \(folder.path), or bring it with lockstep agent vault restore; "
+          + "with lockstep agent pair on a device that has it, and give it to lockstep vault "
+          + "unlock --home \(folder.path), or bring it with lockstep vault restore; "
           + replaceAdvice(of: accountKeyID))
     }
     try file.promoteNew()
@@ -129,7 +129,7 @@ package enum VaultKeys {
   /// Returns advice for an account that names a key that none of its devices has.
   static func replaceAdvice(of id: String) -> String {
     "if none of your devices has that key, and no phrase of it is written down, somebody else has "
-      + "put it there: lockstep agent vault new-key --instead-of \(id) puts this device's in its "
+      + "put it there: lockstep vault new-key --instead-of \(id) puts this device's in its "
       + "place"
   }
 
@@ -382,7 +382,7 @@ package struct VaultKeyFile {
     else {
       throw CommandFailure(
         "\(path) does not hold a vault's key; move it away, then bring the key back with lockstep "
-          + "agent vault restore or unlock")
+          + "vault restore or unlock")
     }
     return key
   }

@@ -45,7 +45,7 @@ package struct VaultRecords {
   package func replace(_ id: String, by key: VaultKey) throws(CommandFailure) {
     let record = try call.record(VaultApp.keyRecord, zone: VaultApp.zone, token: token)
     guard let record else {
-      throw CommandFailure("the account's vault has no key; lockstep agent vault add makes one")
+      throw CommandFailure("the account's vault has no key; lockstep vault add makes one")
     }
     let current = record.value?["key"]?.string ?? Self.unreadable
     guard current == id else {

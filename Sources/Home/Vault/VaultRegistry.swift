@@ -28,7 +28,7 @@ struct VaultRegistry {
       entries = (try JSONValue(parsing: bytes)["files"]?.array ?? []).compactMap(VaultEntry.init)
     } catch {
       throw CommandFailure(
-        "\(path) is damaged; move it away, and add the vault's files again (lockstep agent vault "
+        "\(path) is damaged; move it away, and add the vault's files again (lockstep vault "
           + "add): nothing is lost by that")
     }
   }

@@ -173,7 +173,7 @@ package struct HomeStatus {
       for question in json["restore"]?.array ?? [] {
         let app = question["app"]?.string ?? ""
         reasons.append(
-          "decide about the account's \(app): lockstep agent \(app) restore yes|wipe")
+          "decide about the account's \(app): lockstep \(app) restore yes|wipe")
       }
       if let zones = list("blockedZones") {
         reasons.append("the account's plan does not include \(zones)" + left)
@@ -307,7 +307,7 @@ extension EditFailure {
   /// Returns the error text of a command that cannot continue before the answer to a restore.
   package static func restoreExplanation(_ app: String, _ count: Int64) -> String {
     "other devices of this account have \(count) \(noun(app, count)), and this one started with "
-      + "none; lockstep agent \(app) restore yes accepts them, restore wipe deletes them everywhere"
+      + "none; lockstep \(app) restore yes accepts them, restore wipe deletes them everywhere"
   }
 
   /// Returns the app's name as a noun, such as `habits`, without the s for a count of one.

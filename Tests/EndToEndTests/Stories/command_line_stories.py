@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -53,7 +54,8 @@ def story_a_typing_error_gets_a_suggestion():
     """Unknown words, flags and bad values: exit code 2 and a helpful sentence."""
     for words, says in [
         ("", "relay"), ("realy", "did you mean relay?"), ("agent", "join"),
-        ("agent timer strat", "did you mean start?"),
+        ("agent timer strat", "did you mean start?"), ("timer strat", "did you mean start?"),
+        ("join", "did you mean agent join?"),
         ("agent timer settings --home x", "a subcommand is missing before --home: get or set"), ("relay --opne", "did you mean --open?"),
         ("relay --listen here", "127.0.0.1:5625"), ("relay --listen 127.0.0.1:70000", "--listen"),
         ("relay --loops 0", "between 1 and"), ("relay --loops many", "no whole number"),
@@ -62,7 +64,7 @@ def story_a_typing_error_gets_a_suggestion():
         ("agent join --home x --relay ftp://x --new", "http://"),
         ("agent join --home x --relay http://127.0.0.1:1", "--new"),
         ("agent join --home x --relay http://127.0.0.1:1 --new --code X", "--new"),
-        ("agent status", "--home DIR"), ("agent timer start --home x --minutes soon", "--minutes"),
+        ("agent status --home", "--home DIR"), ("agent timer start --home x --minutes soon", "--minutes"),
         ("agent timer start --home x --minutes 0", "--minutes"),
         ("agent timer start --home x --minutes nan", "--minutes"),
         ("bench latency --devices 1", "--devices"), ("bench latency --transport pigeon", "long-poll"),
@@ -98,6 +100,68 @@ def story_options_come_from_the_environment_too():
             wait_until(lambda: "listening" in "".join(relay.errors), "the relay to listen")
             assert relay.stop() == 0
             assert os.listdir(given["LOCKSTEP_STORE"])
+
+
+class User:
+    """A user who is not root, with a home directory of their own. Root becomes `nobody` for it."""
+
+    def __init__(self, directory):
+        self.directory = os.path.join(directory, "user")
+        os.mkdir(self.directory)
+        self.wrapper, self.program = [], LOCKSTEP
+        if os.geteuid() == 0:
+            # `nobody` may not be able to reach the folder of the program.
+            self.program = shutil.copy(LOCKSTEP, os.path.join(directory, "lockstep"))
+            os.chmod(directory, 0o755)
+            os.chown(self.directory, 65534, 65534)
+            self.wrapper = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    def run(self, *words, code=0, **environment):
+        given = {**os.environ, "HOME": self.directory, **environment}
+        for name in ("LOCKSTEP_HOME", "XDG_DATA_HOME"):
+            if name not in environment:
+                given.pop(name, None)
+        done = subprocess.run(
+            [*self.wrapper, self.program, *words], env=given, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == code, done
+        return done.stdout if code == 0 else done.stderr
+
+
+def story_a_person_names_no_home():
+    """Join and use the timer without --home: the home is in the user's data folder, and join says
+    so. Root, a service without a home directory, and one that cannot write there are told what to
+    do."""
+    with folder() as directory, Relay() as relay:
+        ada = User(directory)
+        told = ada.run("timer", "start", code=1)
+        assert "no home at" in told and "lockstep agent join" in told, told
+        joined = ada.run("agent", "join", "--relay", relay.address, "--new", "--name", "laptop")
+        path = os.path.join(ada.directory, ".local", "share", "lockstep")
+        assert f"Its home is {path}\n" in joined, joined
+        assert os.stat(path).st_mode & 0o777 == 0o700
+        assert "focus" in ada.run("timer", "start")
+        assert json.loads(ada.run("agent", "timer", "status", "--json"))["stateType"] == "focus"
+        assert "in sync" in ada.run("agent", "sync")
+        assert "home" in ada.run("doctor")
+        elsewhere = os.path.join(ada.directory, "data")
+        second = json.loads(
+            ada.run("agent", "join", "--relay", relay.address, "--new", "--json",
+                    XDG_DATA_HOME=elsewhere))
+        assert second["home"] == os.path.join(elsewhere, "lockstep"), second
+        # Homes of their own names, as the units have them.
+        ada.run("agent", "leave", "--force")
+        named = os.path.join(path, "laptop")
+        ada.run("agent", "join", "--relay", relay.address, "--new", "--home", named)
+        assert f"--home {named}" in ada.run("agent", "status", code=1)
+        for variables, code, says in [
+                ({"HOME": ""}, 2, ["--home DIR", "HOME is not set", "LOCKSTEP_HOME"]),
+                ({"HOME": "/proc/none"}, 1, ["cannot be made", "--home DIR"])]:
+            told = ada.run("agent", "join", "--relay", relay.address, "--new", code=code, **variables)
+            assert all(part in told for part in says), told
+        if os.geteuid() == 0:
+            refused("timer", "start", code=2, says=["root has no default", "--home DIR"],
+                    environment={"LOCKSTEP_HOME": ""})
 
 
 def story_joining_and_what_can_go_wrong_with_it():
@@ -491,7 +555,7 @@ def story_the_live_view_on_a_terminal():
             laptop.run("timer", "pause")
             terminal.shows(r"^ focus  paused")
             terminal.shows(r"laptop paused, 24:\d\d left")
-            terminal.shows(r"^ ● in sync")
+            terminal.shows(r"^ Timer  ● in sync by websocket, \d\d:\d\d +phone$")
             with laptop.start_agent():
                 terminal.tmux("resize-window", "-x", "40", "-y", "10")
                 wait_until(lambda: len(terminal.text().rstrip("\n").split("\n")) == 10,
@@ -503,7 +567,7 @@ def story_the_live_view_on_a_terminal():
                 # The view asks again with its next update.
                 terminal.tmux("resize-window", "-x", "80", "-y", "24")
             relay.stop()
-            terminal.shows(r"^ ○ offline")
+            terminal.shows(r"^ Timer  ○ offline")
             terminal.type("r")
             terminal.shows(r"1 change waits")
             terminal.type("?")
@@ -542,6 +606,40 @@ def story_the_live_view_on_a_terminal():
             terminal.shows(r"^(\$ )?it is over")
             terminal.type("echo again", "Enter")
             terminal.shows(r"^again")
+
+
+def story_lists_are_shown_live_on_a_terminal():
+    """Memos, clipboard, habits and vault: a heading with the sync status, keys by ?, and scrolling
+    where a list is longer than the terminal."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        for number in range(30):
+            phone.run("memo", "add", f"memo {number}")
+        phone.run("clipboard", "add", "an item")
+        phone.run("habits", "add", "Read")
+        with phone.start_agent(), Terminal(directory) as terminal:
+            for app, title, row in [("clipboard", "Clipboard", "an item"), ("habits", "Habits", "Read"),
+                                    ("vault", "Vault", "lockstep vault add"), ("memo", "Memos", "memo 29")]:
+                terminal.type(
+                    f"clear; {shlex.quote(LOCKSTEP)} {app} watch --home {shlex.quote(phone.path)}", "Enter")
+                terminal.shows(rf"^ {title}  ● in sync by websocket, \d\d:\d\d +phone$")
+                terminal.shows(row)
+                terminal.type("?")
+                terminal.shows(r"^ Keys\n\n  j, k")
+                terminal.type("?")
+                terminal.shows(row)
+                if app != "memo":
+                    terminal.shows(r"^ \? help  q quit")
+                    terminal.type("q")
+                    terminal.shows(r"^\$ ?$")
+            terminal.shows(r"^… and \d+ more\n\n j k scroll  \? help  q quit")
+            terminal.type("Space")
+            terminal.shows(r"^… \d+ before\n(?s:.*) memo 0$")
+            phone.run("memo", "add", "a new one")
+            terminal.type("Up", "g")
+            terminal.shows(r"  1 .* a new one$")
+            relay.stop()
+            terminal.shows(r"^ Memos  ○ offline")
 
 
 def story_plain_http_beyond_the_network_is_warned_of():

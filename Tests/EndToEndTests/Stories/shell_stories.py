@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 
-from story import LOCKSTEP, PATIENCE, ROOT, folder, main, refused, run
+from story import LOCKSTEP, PATIENCE, folder, main, refused, run
 
 
 class Shell:

@@ -148,7 +148,7 @@ struct HomeStatusTests {
     let asked = status(.needsPerson) {
       $0.questions = [.init(app: "habits", zone: Name(trusted: "Habits"), count: 3)]
     }
-    #expect(asked.line(wall: 0).contains("lockstep agent habits restore yes|wipe"))
+    #expect(asked.line(wall: 0).contains("lockstep habits restore yes|wipe"))
     #expect(asked.restoreCount(of: "habits") == 3 && asked.restoreCount(of: "memo") == nil)
   }
 
