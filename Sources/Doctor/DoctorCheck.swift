@@ -168,6 +168,26 @@ extension DoctorCheck {
       figures: figures)
   }
 
+  /// Explains an address without TLS at which nobody answers without TLS. Returns nil if nobody
+  /// answers with TLS either. `handshake`: attempt to connect with TLS.
+  package static func plainAddress(
+    _ handshake: ProbeReport, url: String, secureURL: String
+  ) -> DoctorCheck? {
+    let isTrusted =
+      switch handshake.end {
+      case .done: true
+      case .untrusted: false
+      case .unreachable, .broken, .late: nil as Bool?
+      }
+    guard let isTrusted else { return nil }
+    let trust =
+      isTrusted
+      ? "" : "; its certificate needs --ca FILE here: \(handshake.reason)"
+    return DoctorCheck(
+      .relay, "relay", .problem, "what answers at \(url) speaks TLS",
+      nextStep: "Name it by https: \(secureURL)\(trust).")
+  }
+
   /// Checks the answer to `GET /v1/limits`. `usual`: the answer of a relay of this version with
   /// default settings.
   package static func relay(_ report: ProbeReport, usual: [JSONMember]) -> DoctorCheck {

@@ -27,6 +27,33 @@ struct RouterTests {
         == .call(.signed(.save(zone: Name(trusted: "z")))))
   }
 
+  @Test func aPathWithATypingErrorGetsTheNearestOne() {
+    func detail(_ path: String, _ kind: Opening.ListenerKind = .public) -> String? {
+      let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+      guard case .refused(let refusal, _) = route("GET", parts, listenerKind: kind) else {
+        return nil
+      }
+      return refusal.detail
+    }
+    for (path, nearest) in [
+      ("v1/chnages", "/v1/changes"), ("changes", "/v1/changes"), ("v1/acounts", "/v1/accounts"),
+      ("v1/zone/Todos/records", "/v1/zones/*/records"), ("v1/changes/", "/v1/changes"),
+      ("v1/wake/x/verification", "/v1/wakes/*/verification"), ("helthz", "/healthz"),
+    ] {
+      #expect(
+        detail(path)?.hasSuffix("did you mean \(nearest)?") == true,
+        "\(path): \(detail(path) ?? "")")
+    }
+    // Neither what is far, nor what this listener does not serve, nor a long path.
+    for path in [
+      "v1/nothing", "metrics", "v1/admin/account", "x", "",
+      String(repeating: "v1/chnages", count: 99),
+    ] {
+      #expect(detail(path)?.hasSuffix("check it.") == true, "\(path): \(detail(path) ?? "")")
+    }
+    #expect(detail("metrisc", .admin)?.hasSuffix("did you mean /metrics?") == true)
+  }
+
   @Test func aBadNameIsRefused() {
     for name in ["", "a\u{7}", String(repeating: "x", count: Limits.nameBytes + 1)] {
       guard

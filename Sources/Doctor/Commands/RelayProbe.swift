@@ -38,6 +38,15 @@ struct RelayProbe {
     progress.show("requesting the limits of \(relay.url)")
     let limits = probe(.request(HTTPCallRequest("GET", path: ["v1", "limits"])))
     let answer = DoctorCheck.relay(limits, usual: Self.usualLimits)
+    if answer.verdict == .problem, !relay.isSecure, limits.status == nil {
+      progress.show("trying TLS at \(relay.authority)")
+      var secure = relay
+      secure.isSecure = true
+      let handshake = Self.run(ProbePlan(secure, .connection), trust)
+      if let check = DoctorCheck.plainAddress(handshake, url: relay.url, secureURL: secure.url) {
+        return checks + [check]
+      }
+    }
     checks.append(answer)
     if answer.verdict == .problem { return checks }
     let times = (0..<Self.clockSamples).map { _ in

@@ -196,7 +196,7 @@ enum Router {
           [Entry("GET", "") { _ in call }]
         })
     else {
-      return .refused(nothing(at: target), methods: [])
+      return .refused(nothing(at: target, listenerKind), methods: [])
     }
     // HEAD gets the header of GET's answer (RFC 9110 section 9.3.2), or has its own call.
     let exact = found.first { $0.method == method }
@@ -228,7 +228,9 @@ enum Router {
     }
   }
 
-  private static func nothing(at target: RequestTarget) -> Refusal {
+  private static func nothing(
+    at target: RequestTarget, _ listenerKind: Opening.ListenerKind
+  ) -> Refusal {
     let isOfZone = target.path.starts(with: ["v1", "zones"])
     if let name = target.path.first, target.path.count == 1, name.hasPrefix("lockstep-"),
       name.hasSuffix(".js")
@@ -242,8 +244,32 @@ enum Router {
       isOfZone
         ? "Nothing exists at this path; quote a slash in a zone or a name as %2F (in Python: "
           + "urllib.parse.quote(zone, safe=\"\"))."
-        : "Nothing exists at this path; check it.")
+        : "Nothing exists at this path; "
+          + (nearestPath(to: target.path, at: listenerKind).map { "did you mean \($0)?" }
+            ?? "check it."))
   }
+
+  /// Returns the path of a call that a person may have meant, with `*` for names; nil if none is
+  /// near. Long paths have no nearest one: the search costs their length.
+  private static func nearestPath(
+    to path: [String], at listenerKind: Opening.ListenerKind
+  ) -> String? {
+    guard path.reduce(0, { $0 + $1.utf8.count }) <= nearestBytes else { return nil }
+    var nearest: (route: Route, slips: Int)?
+    for route in routes.flatMap({ $0 }) where route.listenerKinds.contains(listenerKind) {
+      let places = route.pattern.indices.filter { route.pattern[$0] != "*" }
+      let hasNames = places.count < route.pattern.count
+      guard !hasNames || route.pattern.count == path.count else { continue }
+      let written = hasNames ? places.map { path[$0] } : path
+      let known = places.map { route.pattern[$0] }
+      let slips = Suggestion.slips(
+        from: written.joined(separator: "/"), to: known.joined(separator: "/"))
+      if let slips, slips < nearest?.slips ?? .max { nearest = (route, slips) }
+    }
+    return nearest.map { "/" + $0.route.pattern.joined(separator: "/") }
+  }
+
+  private static let nearestBytes = 128
 
   /// Returns the route of a path. A literal path takes precedence over a pattern.
   private static func route(

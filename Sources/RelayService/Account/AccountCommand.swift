@@ -95,7 +95,7 @@ package enum AccountCommand {
     guard let relay = offer.pairing.relay, let link = offer.link else {
       return introduction + """
         On that device:
-          lockstep agent join --relay URL --home DIR --code -
+          lockstep agent join --relay URL --code -
         and type the code there; URL is the address that the relay printed when it started.
         For a link to send, start the relay with --public-url URL, or give it to this command.
         """
@@ -104,7 +104,7 @@ package enum AccountCommand {
       On a phone or in a browser, open this link\(localNote(relay)):
         \(link)
       In a terminal:
-        lockstep agent join --relay \(relay) --home DIR --code -
+        lockstep agent join --relay \(relay) --code -
       and type the code there.
       """
   }
@@ -139,8 +139,8 @@ enum AccountCreateCommand {
     name: "create",
     summary: "Creates an account, and prints the pairing code for its first device.",
     discussion: """
-      A code is valid for one device and ten minutes, or as long as --expires-in says; further \
-      devices are paired from that device, or with lockstep account pair. If the relay has a \
+      A name can be given once. A code is valid for one device and ten minutes, or as long as \
+      --expires-in says; further devices are paired from that device, or with lockstep account pair. If the relay has a \
       --public-url, its link can be sent to the person, who opens it on a phone.
       """,
     options: [
@@ -150,6 +150,7 @@ enum AccountCreateCommand {
   ) { arguments throws(CommandFailure) in
     let name = arguments.operands[0]
     let client = try AccountCommand.adminClient(arguments, makesStore: true)
+    try client.requireUnused(label: name)
     let offer = try client.createAccount(
       label: name, validFor: arguments[AccountCommand.validity])
     if let zones = arguments[AccountPlanCommand.zones] {

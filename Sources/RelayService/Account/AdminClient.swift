@@ -199,6 +199,20 @@ extension AdminClient {
     }
   }
 
+  /// Throws if an account has this label. Accounts of older programs may share one, and keep it.
+  package func requireUnused(label: String) throws(CommandFailure) {
+    var found: AccountSummary?
+    try eachAccount { account in
+      if found == nil, account.label.utf8.elementsEqual(label.utf8) { found = account }
+    }
+    guard let found else { return }
+    let devices = found.devices == 1 ? "1 device" : "\(found.devices) devices"
+    throw CommandFailure(
+      "there is an account \"\(Log.oneLine(label))\" already (\(found.id.text), \(devices)): let "
+        + "a device join it with lockstep account pair \(found.id.text), or give the new one "
+        + "another name; nothing was created")
+  }
+
   /// Returns the account with this id, otherwise the only one with this label.
   package func account(named name: String) throws(CommandFailure) -> AccountSummary {
     if let id = AccountID(text: name) {

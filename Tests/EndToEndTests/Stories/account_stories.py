@@ -98,13 +98,27 @@ def story_an_empty_list_says_what_to_do():
         assert owner.run("list", "--json") == ""
 
 
+def as_older_programs_create(owner, label):
+    """Creates an account by the relay's control socket, which lets labels repeat."""
+    done = subprocess.run(
+        ["curl", "--silent", "--fail", "--unix-socket", os.path.join(owner.store, "admin.sock"),
+         "--json", json.dumps({"label": label}), "http://localhost/v1/admin/accounts"],
+        capture_output=True, timeout=PATIENCE, check=True)
+    return json.loads(done.stdout)["accountID"]
+
+
 def story_an_account_is_named_by_its_id_or_by_its_label():
-    """Two accounts with the same label need an id, and the error names the candidates. An unknown
-    label is reported."""
-    with online_and_offline_owners() as offices:
-        for owner in offices:
-            twins = [owner.json("create", "twin")["accountID"] for _ in range(2)]
-            only = owner.json("create", "only")["accountID"]
+    """Two accounts with the same label, which older programs allowed, need an id, and the error
+    names the candidates. An unknown label is reported. A label can be given once."""
+    with Relay(is_open=False) as relay:
+        owner = Owner(relay.store)
+        only = owner.json("create", "only")["accountID"]
+        told = owner.refused("create", "only", says=["already", f"account pair {only}", "another"])
+        assert "nothing was created" in told and len(owner.list()) == 1, told
+        twins = [as_older_programs_create(owner, "twin") for _ in range(2)]
+        for has_relay in (True, False):
+            if not has_relay:
+                relay.stop()
             assert owner.json("plan", "only") == {"zones": None, "accountID": only}
             assert owner.json("plan", only)["accountID"] == only
             for words in [("plan", "twin"), ("pair", "twin"), ("remove", "twin", "--yes")]:
@@ -114,7 +128,9 @@ def story_an_account_is_named_by_its_id_or_by_its_label():
             for name in ["nobody", "0123456789abcdef", "", "ONLY"]:
                 for words in [("plan", name), ("pair", name), ("remove", name, "--yes")]:
                     owner.refused(*words, says=["there is no account", "account list"])
+            owner.refused("create", "twin", says="already")
             assert len(owner.list()) == 3
+    with online_and_offline_owners() as offices:
         label = "x" * 256
         for owner in offices:
             owner.refused("create", label, says="255 bytes")

@@ -57,6 +57,8 @@ def story_the_relay_tells_its_time_limits_and_health():
             expect(curl(relay, "GET", path), 200)
         assert curl(relay, "HEAD", "/v1/time").status == 200
         expect(curl(relay, "GET", "/metrics"), 404, "notFound")
+        slip = expect(curl(relay, "GET", "/v1/chnages"), 404, "notFound")
+        assert slip.json["detail"].endswith("did you mean /v1/changes?"), slip.json
 
 
 def story_a_closed_relay_takes_no_strangers_but_its_owner_makes_accounts():

@@ -217,7 +217,11 @@ def story_tls_is_looked_at_with_the_homes_own_trust():
         plain = relay.address.replace("https", "http")
         checks = doctor("--relay", plain, code=1)
         assert verdict(checks, "relay", "connection") == "ok", checks
-        assert verdict(checks, "relay", "relay") == "problem", checks
+        told = checks["relay", "relay"]
+        assert told["verdict"] == "problem" and relay.address in told["nextStep"], told
+        assert "--ca FILE" in told["nextStep"], told
+        told = doctor("--relay", plain, "--ca", CA, code=1)["relay", "relay"]
+        assert told["nextStep"] == f"Name it by https: {relay.address}.", told
 
 
 def story_a_relays_store_is_looked_at_on_its_machine():
