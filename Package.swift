@@ -176,7 +176,7 @@ let package = Package(
       dependencies: dependencies([
         "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
         "Terminal", "Apps", "Gateway", "EventLoop", "StorageSQLite", "Lockstep", "CommandLine",
-        "Home", "RelayService", "Bench", "Doctor", "Dashboard",
+        "Home", "Relay", "RelayService", "Bench", "Doctor", "Dashboard",
       ]),
       path: "Sources/Command", swiftSettings: strict),
     // A WebSocket echo for conformance suites; not part of the release.

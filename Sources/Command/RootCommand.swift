@@ -17,7 +17,7 @@ package enum RootCommand {
       each device keeps working without it and catches up.
       """,
     subcommands: [
-      RelayCommand.command, AccountCommand.command, AgentCommand.command,
+      SetupCommand.command, RelayCommand.command, AccountCommand.command, AgentCommand.command,
     ] + AgentCommand.apps + [
       DoctorCommand.command, TopCommand.command, TraceCommand.command, BenchCommand.command,
       ResolveCommand.command, GatewayCommand.command, CompletionCommand.command,

@@ -196,7 +196,7 @@ package enum RelayCommand {
   /// Default store folder: the folder that a service manager assigns (systemd.exec(5),
   /// StateDirectory); for root, the system's state folder; for other users, the state folder of the
   /// XDG base directory specification.
-  static var usualStore: String {
+  package static var usualStore: String {
     if let folder = getenv("STATE_DIRECTORY").map({ String(cString: $0) }), folder.hasPrefix("/") {
       return String(folder.prefix { $0 != ":" })
     }

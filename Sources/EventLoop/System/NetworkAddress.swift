@@ -1,3 +1,5 @@
+import CLinux
+import Glibc
 import LockstepModel
 
 /// This machine's own address in its networks.
@@ -20,5 +22,19 @@ package enum NetworkAddress {
       return host
     }
     return nil
+  }
+
+  /// True if a listener on the wildcard address of IPv6, which accepts IPv4 too, can be opened.
+  package static var hasIPv6: Bool {
+    let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
+      }
+    }
   }
 }

@@ -127,7 +127,7 @@ package enum AccountCommand {
 
 extension AccountOffer {
   /// Link that a browser opens to join the account; nil if the relay's address is not known.
-  var link: String? {
+  package var link: String? {
     pairing.relay.flatMap { RelayAddress(url: $0) }
       .map { TypedCode.pageLink(to: $0, pairing.code, carriesKeys: false) }
   }

@@ -29,7 +29,7 @@ package struct AdminClient {
 
   /// Selects relay or store. `makesStore`: creates the store if it does not exist yet. `attempts`:
   /// number of tries, 50 ms apart, while a relay is starting or stopping.
-  init(
+  package init(
     _ store: StoreLocation, makesStore: Bool = false, attempts: Int = 40
   ) throws(CommandFailure) {
     self.store = store
@@ -211,6 +211,13 @@ extension AdminClient {
       "there is an account \"\(Log.oneLine(label))\" already (\(found.id.text), \(devices)): let "
         + "a device join it with lockstep account pair \(found.id.text), or give the new one "
         + "another name; nothing was created")
+  }
+
+  /// Returns the labels of all accounts.
+  package func labels() throws(CommandFailure) -> Set<String> {
+    var labels: Set<String> = []
+    try eachAccount { labels.insert($0.label) }
+    return labels
   }
 
   /// Returns the account with this id, otherwise the only one with this label.

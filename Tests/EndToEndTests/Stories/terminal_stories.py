@@ -17,12 +17,15 @@ from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, wait_until
 class Screen:
     """A command on its own terminal; its output is recorded."""
 
+    # Whether the terminal shows standard error, too.
+    shows_errors = False
+
     def __init__(self, home, *words, columns=40, rows=5, environment=None):
         self.master, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.process = subprocess.Popen(
             [LOCKSTEP, *self.command(home, words)], stdin=terminal, stdout=terminal,
-            stderr=subprocess.PIPE,
+            stderr=terminal if self.shows_errors else subprocess.PIPE,
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **(environment or {})})
         os.close(terminal)
         self.text = ""
@@ -57,7 +60,8 @@ class Screen:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.process.stderr.close()
+        if self.process.stderr:
+            self.process.stderr.close()
         os.close(self.master)
 
 

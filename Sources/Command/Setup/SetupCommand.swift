@@ -1,0 +1,238 @@
+import Glibc
+import LockstepClient
+import LockstepCommandLine
+import LockstepJSON
+import LockstepModel
+import LockstepRelay
+import LockstepRelayService
+
+/// `lockstep setup`: settings for a relay, its service, and the first accounts.
+enum SetupCommand {
+  static let certificate = CommandOption.optional(
+    "tls", ValueKind<SetupPlan.Certificate>.choice,
+    "Certificate for https://: acme (the relay gets it from Let's Encrypt), proxy (a proxy on this "
+      + "machine has it), files (--tls-cert and --tls-key), none (for http://).")
+  static let agrees = CommandOption.flag(
+    "acme-agree", "With --tls acme: agree to the authority's terms of service.")
+  static let email = CommandOption.optional(
+    "acme-email", ValueKind.text("ADDRESS"),
+    "With --tls acme: address at which the authority may reach you.")
+  static let listen = CommandOption.optional(
+    "listen", ValueKind.listener, "Address and port for devices, if not those that follow.")
+  static let store = CommandOption.optional(
+    "store", ValueKind.folder, "Folder of the relay's store, if not the usual one.")
+  static let people = CommandOption.repeatable(
+    "account", ValueKind.text("NAME"),
+    "Name of a person who gets an account; may be given several times.")
+  static let settings = CommandOption.optional(
+    "settings", ValueKind.file,
+    "The file of settings; if not given: /etc/lockstep/relay.conf for root, and "
+      + "~/.config/lockstep/relay.conf for others.")
+  static let takesDefaults = CommandOption.flag(
+    "yes", "Ask nothing: take the default of everything that is not given.")
+  static let isStopped = CommandOption.flag("no-start", "Only write the settings and accounts.")
+  static let json = CommandOption.flag("json", "Print one JSON object; implies --yes.")
+
+  static let command = Command(
+    name: "setup",
+    summary: "Sets up a relay: settings, certificate, service, first accounts.",
+    discussion: """
+      Asks for the address by which devices reach the relay, for its certificate, and for the \
+      people who use it. What is given as an option is not asked for; without a terminal, add \
+      --yes. The settings are written into the file of --settings, in which everything else stays \
+      as it is; the command can be given again at any time.
+
+      If this machine has the service lockstep-relay of systemd, setup starts it, and checks from \
+      outside whether devices reach the relay (lockstep doctor). Each person gets a link for the \
+      first device, also as a QR code; it works once, within a day.
+      """,
+    options: [
+      RelayCommand.publicURL.entry, certificate.entry, RelayCommand.certificate.entry,
+      RelayCommand.key.entry, agrees.entry, email.entry, listen.entry, RelayCommand.isOpen.entry,
+      people.entry, store.entry, settings.entry, isStopped.entry, takesDefaults.entry, json.entry,
+      TerminalOutput.withoutQRCode.entry,
+    ]
+  ) { arguments throws(CommandFailure) in
+    let path = arguments[settings] ?? usualConfig
+    let former = try SettingsOnDisk.read(path)
+    let known = try knownSettings(former ?? "", path)
+    let isAsked = !arguments[takesDefaults] && !arguments[json]
+    guard !isAsked || isatty(STDIN_FILENO) == 1 else {
+      throw CommandFailure(
+        "there is no terminal to ask at; add --yes, and what is not to be as usual: --public-url, "
+          + "--tls, --account",
+        exitCode: .usage)
+    }
+    let dialog = SetupDialog(arguments, known, isAsked: isAsked)
+    if isAsked { dialog.greet(path, isNew: former == nil) }
+    let plan = try dialog.plan()
+    let names = try dialog.people()
+    var text = SettingsText(former ?? Self.heading)
+    for (key, value) in plan.settings { text.set(key, to: value) }
+    // Before anything is written or started.
+    try check(text.text, path)
+    if text.text != former { try SettingsOnDisk.write(text.text, to: path) }
+    var setup = Setup(plan: plan, config: path, arguments: arguments)
+    try setup.start(store: known["store"])
+    try setup.makeAccounts(names)
+    try setup.report()
+    return setup.hasProblem ? .failure : .success
+  }
+
+  private static let heading = """
+    # Settings of lockstep relay. `lockstep relay --help` explains them all; `lockstep relay --config
+    # FILE --check` shows those in force.
+
+    """
+
+  private static var usualConfig: String {
+    if geteuid() == 0 { return "/etc/lockstep/relay.conf" }
+    let home = getenv("HOME").map { String(cString: $0) } ?? "."
+    let folder = getenv("XDG_CONFIG_HOME").map { String(cString: $0) } ?? home + "/.config"
+    return folder + "/lockstep/relay.conf"
+  }
+
+  /// Returns the settings of a file by their names.
+  private static func knownSettings(
+    _ text: String, _ path: String
+  ) throws(CommandFailure) -> [String: String] {
+    let file = ConfigFile(Array(text.utf8), options: RelayCommand.command.options)
+    guard file.faults.isEmpty else { throw failure(file, path) }
+    return file.entries.mapValues(\.text)
+  }
+
+  /// Throws unless a relay understands the settings.
+  private static func check(_ text: String, _ path: String) throws(CommandFailure) {
+    let file = ConfigFile(Array(text.utf8), options: RelayCommand.command.options)
+    guard file.faults.isEmpty else { throw failure(file, path) }
+  }
+
+  private static func failure(_ file: ConfigFile, _ path: String) -> CommandFailure {
+    let faults = file.faults.prefix(5).map { "line \($0.line): \($0.reason)" }
+    return CommandFailure(
+      "\(path) cannot be used; mend it first: \(faults.joined(separator: "; "))")
+  }
+}
+
+/// A relay that is being set up.
+private struct Setup {
+  let plan: SetupPlan
+  let config: String
+  let arguments: Arguments
+  private var store: StoreLocation = .folder("")
+  private var service: SetupService?
+  private var isReached: Bool?
+  private var accounts: [(name: String, offer: AccountOffer)] = []
+  private var former: [String] = []
+
+  init(plan: SetupPlan, config: String, arguments: Arguments) {
+    self.plan = plan
+    self.config = config
+    self.arguments = arguments
+  }
+
+  var hasProblem: Bool { isReached == false }
+
+  private var isJSON: Bool { arguments[SetupCommand.json] }
+
+  private static let validity: Int64 = 86_400_000
+
+  /// Starts the service, if there is one, and checks the relay from outside. `store`: the store of
+  /// the file of settings, nil for the usual one.
+  mutating func start(store known: String?) throws(CommandFailure) {
+    do throws(ValueFault) {
+      store = try StoreLocation(arguments[SetupCommand.store] ?? known ?? RelayCommand.usualStore)
+    } catch {
+      throw CommandFailure("--store: \(error.reason)", exitCode: .usage)
+    }
+    guard !arguments[SetupCommand.isStopped], let service = SetupService() else { return }
+    if !isJSON { TerminalOutput.writeToStandardError("\nStarting \(SetupService.unit) …\n") }
+    try service.start(listeningOn: plan.listening)
+    self.service = service
+    // The reason is in the output of the check.
+    isReached =
+      Program.run(
+        "/proc/self/exe", ["doctor", "--relay", plan.address.link], isSilent: isJSON) == 0
+  }
+
+  mutating func makeAccounts(_ names: [String]) throws(CommandFailure) {
+    guard !names.isEmpty else { return }
+    let client = try AdminClient(store, makesStore: true)
+    let labels = try client.labels()
+    for name in names {
+      guard !labels.contains(name) else {
+        former.append(name)
+        continue
+      }
+      var offer = try client.createAccount(label: name, validFor: Self.validity)
+      offer.pairing.relay = plan.address.link
+      accounts.append((name, offer))
+    }
+  }
+
+  func report() throws(CommandFailure) {
+    if isJSON {
+      _ = try TerminalOutput.printed(json.text)
+      return
+    }
+    _ = try TerminalOutput.printed(settingsText + stateText)
+    for (name, offer) in accounts {
+      guard let link = offer.link else { continue }
+      _ = try TerminalOutput.printed(
+        "\n\(Log.oneLine(name)): open this link on the first phone or computer, within a day:\n"
+          + "  \(link)")
+      if !arguments[TerminalOutput.withoutQRCode] {
+        try TerminalOutput.standard.drawQRCode(of: link)
+      }
+    }
+    for name in former {
+      _ = try TerminalOutput.printed(
+        "\n\(Log.oneLine(name)) has an account already; for one more device: "
+          + "lockstep account pair \(Log.oneLine(name))\(storeOption)")
+    }
+    if accounts.isEmpty, former.isEmpty, !plan.isOpen {
+      _ = try TerminalOutput.printed(
+        "\nFor each person, make an account: lockstep account create NAME\(storeOption)")
+    }
+  }
+
+  private var settingsText: String {
+    let lines = plan.settings.compactMap { key, value in value.map { "  \(key) = \($0)" } }
+    return "The settings are in \(config):\n\(lines.joined(separator: "\n"))\n"
+  }
+
+  private var stateText: String {
+    if let isReached {
+      return isReached
+        ? "\nThe relay runs, and starts with this machine (\(SetupService.unit)).\n"
+        : "\nThe relay runs, but devices do not reach it at \(plan.address.link): see above. When "
+          + "that is\nmended, check again: lockstep doctor --relay \(plan.address.link)\n"
+    }
+    return """
+
+      Start the relay:
+        lockstep relay --config \(config)
+      Then check, from another machine if you can:
+        lockstep doctor --relay \(plan.address.link)
+
+      """
+  }
+
+  private var storeOption: String {
+    store.text == RelayCommand.usualStore ? "" : " --store \(store.text)"
+  }
+
+  private var json: JSONValue {
+    [
+      "config": .string(config), "publicURL": .string(plan.address.link),
+      "isRunning": .bool(service != nil), "isReached": isReached.map { .bool($0) } ?? .null,
+      "accounts": .array(
+        accounts.map { name, offer in
+          let json = JSONValue(ifJSON: offer.encodedBody()) ?? [:]
+          return json.setting("name", to: .string(name))
+            .setting("link", to: offer.link.map { .string($0) })
+        }),
+      "formerAccounts": .array(former.map { .string($0) }),
+    ]
+  }
+}

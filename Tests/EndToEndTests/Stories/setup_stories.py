@@ -1,0 +1,159 @@
+"""`lockstep setup`: settings, certificate and first accounts of a relay, asked for at a terminal or
+given as options. (Packages and their service: scripts/packages-check.)"""
+
+import json
+import os
+import stat
+
+from story import Relay, folder, main, refused, run
+from terminal_stories import Screen
+
+URL = "https://sync.example.org"
+
+
+class Place:
+    """A file of settings and a store for a relay, in a folder."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.settings = os.path.join(directory, "etc", "relay.conf")
+        self.store = os.path.join(directory, "store")
+        self.words = ["setup", "--settings", self.settings, "--store", self.store]
+
+    def run(self, *words, **options):
+        return run(*self.words, *words, **options)
+
+    def json(self, *words):
+        return json.loads(self.run("--json", *words).stdout)
+
+    def lines(self):
+        """The settings that are no comments."""
+        with open(self.settings) as file:
+            lines = file.read().splitlines()
+        return dict(line.split(" = ") for line in lines if line and not line.startswith("#"))
+
+
+class Dialog(Screen):
+    """A setup at a terminal of 80 columns."""
+
+    shows_errors = True
+
+    def __init__(self, place):
+        super().__init__(None, *place.words, columns=80, rows=60)
+
+    def command(self, home, words):
+        return words
+
+
+def story_a_relay_is_set_up_without_a_question():
+    """The settings are those of a relay behind a proxy. Each person gets a link that works once the
+    relay runs; whoever has an account gets none, and the file stays as it is."""
+    with folder() as directory:
+        place = Place(directory)
+        told = place.json("--public-url", URL, "--tls", "proxy", "--account", "mum",
+                          "--account", "dad")
+        assert place.lines() == {
+            "public-url": URL, "listen": "127.0.0.1:5625", "trust-proxy": "127.0.0.0/8,::1",
+            "store": place.store}, place.lines()
+        assert stat.S_IMODE(os.stat(place.settings).st_mode) == 0o644
+        assert [each["name"] for each in told["accounts"]] == ["mum", "dad"], told
+        assert (told["isRunning"], told["isReached"]) == (False, None), told
+        for each in told["accounts"]:
+            assert each["link"] == f"{URL}/#code={each['code']}", each
+        with open(place.settings) as file:
+            before = file.read()
+        again = place.json("--account", "mum")
+        assert (again["accounts"], again["formerAccounts"]) == ([], ["mum"]), again
+        with open(place.settings) as file:
+            assert file.read() == before
+        checked = run("relay", "--config", place.settings, "--check", "--json")
+        assert json.loads(checked.stdout)["faults"] == [], checked
+        with Relay("--config", place.settings, store=place.store, is_open=False) as relay:
+            phone = os.path.join(directory, "phone")
+            run("agent", "join", "--relay", relay.address, "--code", told["accounts"][0]["code"],
+                home=phone)
+            offer = json.loads(run("agent", "pair", "--json", home=phone).stdout)
+            assert offer["link"].startswith(f"{URL}/#code="), offer
+
+
+def story_a_person_answers_at_a_terminal():
+    """What cannot be used is explained and asked for again; nothing is written before the last
+    answer."""
+    with folder() as directory:
+        place = Place(directory)
+        with Dialog(place) as screen:
+            screen.shows(r"Address \[http://[0-9.]+:5625\]: ")
+            screen.type("sync.example.org\n")
+            screen.shows("is no address of a relay")
+            screen.type(URL + "\n")
+            screen.shows(r"acme, proxy or files \[acme\]: ")
+            screen.type("caddy\n")
+            screen.shows("none of acme, proxy, files")
+            screen.type("proxy\n")
+            screen.shows(r"make an account \[no\]: ")
+            screen.type("\n")
+            assert not os.path.exists(place.settings)
+            screen.shows(r"separated by commas \[none\]: ")
+            screen.type("mum, dad\n")
+            screen.shows("dad: open this link(?s:.*)#code=")
+            assert screen.process.wait() == 0
+            screen.read()
+            lines = [it for it in screen.text.splitlines() if not it.startswith('  "')]
+            assert max(map(len, lines)) <= 80, screen.text
+        assert place.lines()["public-url"] == URL
+        listed = run("account", "list", "--store", place.store, "--json").stdout.splitlines()
+        assert sorted(json.loads(line)["label"] for line in listed) == ["dad", "mum"]
+
+
+def story_a_file_with_comments_keeps_them():
+    """The settings take the places of their comments, and those that a person has set stay. What is
+    chosen another time is a comment again."""
+    with folder() as directory:
+        place = Place(directory)
+        os.mkdir(os.path.dirname(place.settings))
+        example = os.path.join(os.path.dirname(__file__), "../../../docs/relay.conf")
+        with open(example) as file:
+            text = file.read() + "quota = 5G\n"
+        with open(place.settings, "w") as file:
+            file.write(text)
+        os.chmod(place.settings, 0o640)
+        place.run("--yes", "--public-url", URL, "--tls", "acme", "--acme-agree", "--acme-email",
+                  "me@example.org")
+        lines = place.lines()
+        assert lines.pop("listen") in ("[::]:443", "0.0.0.0:443")
+        assert lines == {
+            "public-url": URL, "acme": "true", "acme-agree": "true", "acme-email": "me@example.org",
+            "store": place.store, "quota": "5G"}, lines
+        assert stat.S_IMODE(os.stat(place.settings).st_mode) == 0o640
+        place.run("--yes", "--public-url", "http://192.168.1.5:5625", "--tls", "none", "--open")
+        lines = place.lines()
+        assert lines.pop("listen") in ("[::]:5625", "0.0.0.0:5625")
+        assert lines == {
+            "public-url": "http://192.168.1.5:5625", "open": "true", "store": place.store,
+            "quota": "5G"}, lines
+        with open(place.settings) as file:
+            assert len(file.read().splitlines()) == len(text.splitlines())
+
+
+def story_what_does_not_fit_together_changes_nothing():
+    """An address without a certificate, a certificate without an address, no consent, no terminal,
+    a file that is no file of settings."""
+    with folder() as directory:
+        place = Place(directory)
+        for words, says in (
+                (["--yes", "--public-url", URL, "--tls", "none"], "needs a certificate"),
+                (["--yes", "--public-url", "http://10.0.0.1", "--tls", "proxy"], "begins with http:"),
+                (["--yes", "--public-url", URL, "--tls", "acme"], "--acme-agree"),
+                (["--yes", "--public-url", URL, "--tls", "files"], "--tls-key FILE"),
+                ([], "add --yes"),
+                (["--yes", "--public-url", "sync.example.org"], "is no address of a relay")):
+            refused(*place.words, *words, code=2, says=[says])
+        assert os.listdir(directory) == []
+        os.mkdir(os.path.dirname(place.settings))
+        with open(place.settings, "w") as file:
+            file.write("lisen = 3\n")
+        refused(*place.words, "--yes", code=1, says=["line 1", "did you mean listen?"])
+
+
+if __name__ == "__main__":
+    main(globals())
