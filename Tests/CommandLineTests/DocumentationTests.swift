@@ -22,7 +22,7 @@ struct DocumentationTests {
         "\"By TLS\" in \(folder)/docs/relay/tls.md, \(folder)/docs/relay.conf"
       ),
       ("docs/wake.md#on", "\(folder)/docs/wake.md.gz#on"),
-      ("docs/none.md; docs/", "docs/none.md; docs/"),
+      ("docs/scale.md; docs/", "docs/scale.md; docs/"),
       ("/my/docs/devices.md", "/my/docs/devices.md"), ("mydocs/wake.md", "mydocs/wake.md"),
       ("docs/../docs/devices.md", "docs/../docs/devices.md"), ("", ""), ("docs/", "docs/"),
     ] {

@@ -33,7 +33,8 @@ extension World {
     guard isReachable(device) else { return false }
     let others = peers(of: device).filter { !isRemoved($0) }
     // A backup from before a removal brings the removed device back.
-    let mayRemove = removes && !profile.kinds.contains(.restoreStore)
+    let mayRemove =
+      removes && !profile.kinds.contains(.restoreStore)
       && !peers(of: device).contains { isRemoved($0) }
     let gone = mayRemove && !others.isEmpty ? fate.one(of: others) : nil
     beginKeys(on: device, without: gone, isCut: isCut)
