@@ -181,6 +181,9 @@ export interface JoinOptions {
    * given (`isWrong` is false) or is wrong. Resolves with what the person types, or with null to
    * give up. Without it, or after the last try, the join is rejected. */
   askSecondHalf?: (question: { isWrong: boolean; triesLeft: number }) => Promise<string | null>;
+  /** Seals the account if the relay's owner has made it, and nobody has used it yet. Show the person
+   * `recoveryPhrase` then. */
+  isSealed?: boolean;
 }
 
 /** Parameters of scrypt: N, r and p of RFC 7914 are `cost`, `blocks` and `lanes`. */

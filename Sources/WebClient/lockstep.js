@@ -303,7 +303,7 @@ export class Lockstep {
     }, device);
   }
 
-  async join(text, device, { askSecondHalf: ask } = {}) {
+  async join(text, device, { askSecondHalf: ask, isSealed = false } = {}) {
     if (typeof text !== "string") {
       throw new EditError("badCode", "a code is a text, which another device's issueCode gives");
     }
@@ -311,7 +311,7 @@ export class Lockstep {
     return this.#join(async (described) => {
       const known = await this.#store.value("identity");
       return this.#accounts.pair(code, described, known?.accountID ?? null);
-    }, device, { code, ...typed, ask });
+    }, device, { code, ...typed, ask, sealsUnused: isSealed });
   }
 
   async issueCode(options = {}) {
@@ -468,7 +468,13 @@ export class Lockstep {
           await this.#codeKeys.checkVaultKey(typed, async (place) =>
             (includes(scope, place.zone) ? this.#accounts.record(token, place) : null));
         }
-        await this.#tabs.order("join", identity);
+        const sealsUnused = typed?.sealsUnused && !typed.carriesKeys && !known && scope === null;
+        if (sealsUnused && await this.#accounts.isUnused(token)) {
+          const keys = newAccountKeys(this.#environment.randomBytes);
+          await this.#tabs.order("joinSealed", { identity, keys: keys.storedValue });
+        } else {
+          await this.#tabs.order("join", identity);
+        }
       }
     } catch (error) {
       // The new device would never be used.

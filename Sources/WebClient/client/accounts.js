@@ -66,6 +66,15 @@ export class Accounts {
     return devices;
   }
 
+  /** True if the relay's owner has made the account, and nobody has used it yet: it has no other
+   * device than the one of `token`, and no records. */
+  async isUnused(token) {
+    if ((await this.devices(token)).length !== 1) return false;
+    const { changes, more } = await this.#request("/v1/changes?limit=1", { token });
+    if (!Array.isArray(changes)) throw new WireError("invalid page of changes");
+    return changes.length === 0 && more === false;
+  }
+
   rename(token, deviceID, deviceName) {
     const method = "PATCH";
     return this.#request(`/v1/devices/${encodeURIComponent(deviceID)}`,

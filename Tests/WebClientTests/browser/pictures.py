@@ -118,12 +118,67 @@ def take_beside(studio, folder):
             until(phone.page, lambda: "tablet goes on" in terminal.text())
             shot, drawn = together(phone.page, terminal)
         phone.close()
+    lay_out(studio, [page_figure(shot), terminal_figure("lockstep timer watch", drawn)],
+            folder / "page-and-terminal.png")
+
+
+def page_figure(shot):
+    image = base64.b64encode(shot).decode()
+    return f'<figure class="page"><img src="data:image/png;base64,{image}" alt=""></figure>'
+
+
+def terminal_figure(title, drawn):
+    return (f'<figure class="terminal"><header><i></i><i></i><i></i><span>{title}</span></header>'
+            f"<pre>{drawn}</pre></figure>")
+
+
+def lay_out(studio, figures, path):
+    """Takes a picture of the figures, side by side."""
     layout = pathlib.Path(__file__).with_name("beside.html").read_text(encoding="utf-8")
     page = studio.browser.new_page(device_scale_factor=2)
-    page.set_content(layout.replace("PAGE", base64.b64encode(shot).decode())
-                     .replace("TERMINAL", drawn))
-    page.locator("body").screenshot(path=folder / "page-and-terminal.png")
+    page.set_content(layout.replace("FIGURES", "\n".join(figures)))
+    page.locator("body").screenshot(path=path)
     page.close()
+
+
+def take_setup(studio, folder):
+    """Takes pictures of a setup with its QR code beside the phone that has opened the link, and of
+    the steps by which a second phone joins the sealed account."""
+    with contextlib.closing(Relay()) as relay:
+        setup = [PROGRAM, "setup", "--yes", "--no-start", "--public-url", relay.url, "--account",
+                 "mum", "--settings", "relay.conf", "--store", "store"]
+        shell = ["sh", "-c", 'cd "$0"; "$@"; exec sleep 600', relay.folder, *setup]
+        with contextlib.closing(Terminal(relay.folder, shell, 68, 36)) as terminal:
+            phone = Visitor(studio, relay, color_scheme="light", device_scale_factor=2,
+                            viewport={"width": 390, "height": 740})
+            until(phone.page, lambda: "#code=" in terminal.text())
+            phone.page.wait_for_timeout(500)
+            [link] = [line.strip() for line in terminal.text().splitlines() if "#code=" in line]
+            phone.open(link.removeprefix(relay.url))
+            lay_out(studio, [terminal_figure("lockstep setup", terminal.drawn()),
+                             page_figure(phone.page.screenshot())], folder / "setup-and-phone.png")
+            phone.press("Pair", exact=True)
+            phone.page.get_by_role("dialog").get_by_role("button").last.click()
+            phone.is_in_sync()
+        take_second_half(studio, relay, phone, folder)
+        phone.close()
+
+
+def take_second_half(studio, relay, phone, folder):
+    code = phone.show_code()
+    other = Visitor(studio, relay, color_scheme="light", device_scale_factor=2,
+                    viewport={"width": 390, "height": 740})
+    other.open(f"/#code={code[:14]}&keys")
+    shots = [other.page.screenshot()]
+    other.press("Pair", exact=True)
+    other.page.get_by_label("Second half").fill(code[15:])
+    expect(other.page.get_by_label("Second half")).to_be_visible()
+    shots.append(other.page.screenshot())
+    other.press("Open the account")
+    expect(other.page.get_by_role("dialog").get_by_role("listitem")).to_have_count(6)
+    shots.append(other.page.screenshot())
+    lay_out(studio, [page_figure(shot) for shot in shots], folder / "second-half.png")
+    other.close()
 
 
 def together(page, terminal):
@@ -182,6 +237,7 @@ def main():
         studio = Studio(playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--disable-features=LocalNetworkAccessChecks"]))
         take_beside(studio, folder)
+        take_setup(studio, folder)
         person = Visitor(studio, relay)
         fill(person, relay)
         for picture in wanted:

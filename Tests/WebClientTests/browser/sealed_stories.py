@@ -9,7 +9,7 @@ import uuid
 
 from playwright.sync_api import expect
 
-from relay import Agent, wait_until
+from relay import Agent, run, wait_until
 from stage import Story, Visitor
 
 SECOND = "C4VH-1EZB-83NW"
@@ -220,6 +220,22 @@ class SealedStories(Story):
         first.go("Devices")
         self.assertEqual(self.shown_words(first), words)
         self.assertEqual(len(self.devices()), 3)
+
+    def test_the_first_phone_of_an_invited_person_seals_the_account(self):
+        offer = json.loads(run("account", "create", "mum", "--store", self.relay.folder / "store",
+                               "--public-url", self.relay.url, "--json"))
+        first = self.visitor(viewport={"width": 390, "height": 844})
+        first.open(offer["link"].removeprefix(self.relay.url))
+        first.press("Pair", exact=True)
+        # The phrase, which opens the account after the loss of all devices.
+        dialog = first.page.get_by_role("dialog")
+        expect(dialog.get_by_role("listitem")).to_have_count(17)
+        self.has_no_barrier(first, "the phrase")
+        dialog.get_by_role("button").last.click()
+        first.is_in_sync()
+        self.writes_memo(first)
+        self.assertNotIn(b"quick brown fox", self.stored())
+        self.assertEqual(len(first.show_code()), 29)
 
     def test_a_link_to_keys_joins_nobody_when_the_relay_leaves_them_out(self):
         first, second = self.visitor(), self.visitor()

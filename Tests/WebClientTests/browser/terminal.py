@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-STYLES = {1: "bold", 2: "faint", 31: "red", 32: "green", 33: "yellow"}
+STYLES = {1: "bold", 2: "faint", 31: "red", 32: "green", 33: "yellow", 231: "qr"}
 
 
 class Terminal:
@@ -27,10 +27,13 @@ class Terminal:
 
     def drawn(self):
         """Returns the content of the screen, with a span for bold, faint or coloured text."""
-        parts = re.split(r"\x1b\[([\d;]*)m", self._tmux("capture-pane", "-e", "-p"))
+        parts = re.split(r"\x1b\[([\d;]*)m", self._tmux("capture-pane", "-e", "-N", "-p"))
         styles = set()
         drawn = html.escape(parts[0])
         for codes, text in zip(parts[1::2], parts[2::2]):
+            # A QR code is black on white, whatever the terminal's colours are.
+            if "48;5;231" in codes:
+                styles.add(231)
             for code in map(int, (codes or "0").split(";")):
                 if code == 0:
                     styles.clear()

@@ -53,6 +53,9 @@ class Stage {
   records = [];
   store = new MemoryStore();
   issued = { code: first, expiresAt: 1 };
+  devices = [{ deviceID: "d" }];
+  /** Changes of the account, for a page that asks whether there are any. */
+  changes = null;
 
   constructor(context, answer = {}) {
     this.context = context;
@@ -69,6 +72,12 @@ class Stage {
   }
 
   #answer(path, method, body) {
+    if (path === "/v1/devices" && method !== "POST") {
+      return Response.json({ devices: this.devices });
+    }
+    if (path === "/v1/changes" && this.changes) {
+      return Response.json({ since: null, token: "1", more: false, changes: this.changes });
+    }
     if (path === "/v1/devices" || method === "DELETE" || path === "/v1/pairings") {
       this.requests.push({ path, method, body: body && parse(body) });
     }
@@ -208,6 +217,25 @@ test("a relay that leaves the keys out gets no device that sends plain records",
     wrong.records.push({ ...place, fields: { ...fields, key: "0000000000000000" } });
     await wrong.assertRefused(wrong.page.join(`${first}-${second}`, device), "secondHalf");
   });
+
+test("the first device of an account that the relay's owner has made seals it", async (context) => {
+  const join = async (stage, options = { isSealed: true }) => {
+    await stage.page.join(first, device, options);
+    return stage.page.checkWords();
+  };
+  const fresh = Object.assign(await new Stage(context).open(), { changes: [] });
+  assert.match(await join(fresh), /^[a-z]{5}( [a-z]{5}){5}$/u);
+  assert.equal((await fresh.page.recoveryPhrase()).split(" ").length, 17);
+  const record = { zone: "Memos", name: "a", type: "Memo", fields: {}, modifiedAt: 1, device: "d",
+    tag: 1, deleted: false };
+  for (const used of [{ changes: [record] }, { changes: [], devices: [{}, {}] }]) {
+    assert.equal(await join(Object.assign(await new Stage(context).open(), used)), null);
+  }
+  const limited = await new Stage(context, { scope: { zones: ["Memos"], access: "write" } }).open();
+  assert.equal(await join(limited), null);
+  const plain = Object.assign(await new Stage(context).open(), { changes: [] });
+  assert.equal(await join(plain, {}), null);
+});
 
 test("the vault's key opens as other programs have wrapped it", () => {
   // By Python's `hashlib.scrypt` and `cryptography`.

@@ -62,12 +62,14 @@ export class WelcomeView {
     this.#offered = codeIn(code);
     [this.#code.value] = halvesOf(this.#offered ?? code);
     setText(this.#lead, "A link brought a pairing code. Press Pair to join that account.");
+    this.show();
   }
 
   show() {
     this.#left.show();
-    // Another account would be refused while the data of this one is in the browser.
-    const isNew = this.#controller.status.accountID === null;
+    // Another account would be refused while the data of this one is in the browser. Who has opened
+    // a link is to join that account.
+    const isNew = this.#controller.status.accountID === null && this.#offered === null;
     for (const it of [this.#create, this.#sealedLabel, this.#or]) show(it, isNew);
   }
 
@@ -109,12 +111,14 @@ export class WelcomeView {
 
   async #joinByCode(code, deviceName) {
     const { lockstep } = this.#controller;
+    let hasKeys = halvesOf(code)[1] !== "";
     const askSecondHalf = (question) => {
+      hasKeys = true;
       for (const it of [this.#form, this.#lead]) show(it, false);
       return this.#secondHalf.ask(question);
     };
     try {
-      await lockstep.join(code, { deviceName }, { askSecondHalf });
+      await lockstep.join(code, { deviceName }, { askSecondHalf, isSealed: true });
     } catch (error) {
       if (error.name === "EditError") this.#forgetCode();
       throw error;
@@ -124,13 +128,17 @@ export class WelcomeView {
       for (const it of [this.#form, this.#lead]) show(it, true);
     }
     const words = await lockstep.checkWords();
-    if (words) askToCompare(words);
+    if (words && hasKeys) askToCompare(words);
+    // The first device of an account that the relay's owner has made has sealed it.
+    else if (words) showPhrase(await lockstep.recoveryPhrase());
   }
 
   /** Forgets a code that was used although nothing was joined. */
   #forgetCode() {
     this.#code.value = "";
+    this.#offered = null;
     setText(this.#lead, about);
+    this.show();
   }
 
   #setBusy(isBusy) {
