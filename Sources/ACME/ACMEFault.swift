@@ -89,12 +89,7 @@ package enum ACMEFault: Error, Sendable, Hashable, CustomStringConvertible {
     case .unreachable(let reason):
       "the authority cannot be reached (\(reason)); check this machine's network and "
         + "--acme-directory"
-    case .notTrusted(.unknownAuthority):
-      "the authority's own certificate is not trusted; install the package ca-certificates, or "
-        + "name the root of an authority of your own with --acme-root"
-    case .notTrusted(let fault):
-      "the authority's own certificate is not trusted (\(fault)); check --acme-directory and this "
-        + "machine's clock"
+    case .notTrusted(let fault): ACMEFault.text(of: fault)
     case .timedOut: "the authority takes too long; nothing needs to be done"
     case .malformed(let part):
       "the authority's answer is malformed (\(part)); check that --acme-directory is the URL of an "
@@ -128,6 +123,21 @@ package enum ACMEFault: Error, Sendable, Hashable, CustomStringConvertible {
       "the authority does not come to an end; check --acme-directory, or report it to the authority"
     case .storage(let reason): "\(reason); make the folder writable for the relay's user"
     }
+  }
+
+  private static func text(of fault: SecurityFault) -> String {
+    let reason =
+      switch fault {
+      case .unknownAuthority:
+        "no root that is trusted here has signed it; install the package ca-certificates, or name "
+          + "a file with roots with --acme-root"
+      case .otherName: "it is for another name; check --acme-directory"
+      case .expired: "it has expired; check this machine's clock"
+      case .notYetValid: "it is not valid yet; check this machine's clock"
+      case .notSecure, .otherProtocol: "the port does not speak HTTPS; check --acme-directory"
+      case .other(let text): "\(text); check --acme-directory"
+      }
+    return "the authority's own certificate is not trusted: \(reason)"
   }
 
   private static func text(of problem: ACMEProblem) -> String {

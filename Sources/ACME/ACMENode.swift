@@ -30,7 +30,7 @@ package enum ACMEReport: Sendable, Hashable {
   case accountMade(url: String, terms: String?)
   case attempted(kind: ACMEChallengeKind)
   case issued(end: Int64, renewal: Int64)
-  /// The certificate of an earlier run is used.
+  /// The certificate that is there is used: at the start, and if the owner asks for another one.
   case kept(end: Int64, renewal: Int64)
   case failed(ACMEFault, retryAt: Int64)
   /// No attempt is made yet, because an earlier run failed; `byAuthority`: or because the authority
@@ -239,6 +239,7 @@ package struct ACMENode: Node {
     let check = nextCheck ?? first
     nextCheck = check
     if certificate?.renewalID != nil, check <= moment.instant { return beginCheck(at: moment) }
+    if isUrgent, progress.failures == 0 { reportKept(at: moment) }
     isUrgent = false
     let wait = min(due - moment.wall, ACMELimits.planMilliseconds)
     let time = moment.instant.advanced(milliseconds: wait)
@@ -248,14 +249,17 @@ package struct ACMENode: Node {
   private mutating func reportStart(_ due: Int64, at moment: Moment) {
     let isFirst = !isReported
     isReported = true
-    if isFirst, let certificate, let plan, moment.wall < certificate.end {
-      actions.append(.report(.kept(end: certificate.end, renewal: plan.renewalTime)))
-    }
+    if isFirst { reportKept(at: moment) }
     let isPaused = isUrgent && (progress.pausedUntil ?? 0) > moment.wall
     let waits = due > moment.wall && progress.failures > 0
     if isPaused || (isFirst && waits) {
       actions.append(.report(.waits(until: due, byAuthority: isPaused)))
     }
+  }
+
+  private mutating func reportKept(at moment: Moment) {
+    guard let certificate, let plan, moment.wall < certificate.end else { return }
+    actions.append(.report(.kept(end: certificate.end, renewal: plan.renewalTime)))
   }
 
   private mutating func beginAttempt(at moment: Moment) {

@@ -175,7 +175,7 @@ struct ACMENodeTests {
     }
   }
 
-  @Test(arguments: 1...200)
+  @Test(arguments: 1...60)
   func whateverAnAuthorityAnswersTheWaitsHold(seed: UInt64) throws {
     var hand = try AuthorityInHand(kinds: [.http01, .tlsALPN01])
     hand.noise = SeededRandom(seed: seed)
@@ -264,6 +264,29 @@ struct ACMENodeTests {
     let count = hand.requests.count
     try hand.pass(milliseconds: ACMENodeTests.day)
     #expect(hand.requests.count == count)
+  }
+
+  @Test func ownerWhoAsksForACertificateTooEarlyIsToldOfTheOneInUse() throws {
+    var hand = try AuthorityInHand(
+      stored: try AuthorityInHand.stored(certificateAt: AuthorityInHand.noon))
+    try hand.pass(milliseconds: ACMENodeTests.minute)
+    try hand.retry()
+    #expect(hand.requests.isEmpty && hand.reports.count == 2)
+    #expect(hand.reports.first == hand.reports.last)
+  }
+
+  @Test(arguments: [
+    (SecurityFault.unknownAuthority, "--acme-root"), (.expired, "clock"),
+    (.otherName, "--acme-directory"), (.notSecure, "does not speak HTTPS"),
+  ])
+  func authorityThatIsNotTrustedIsNotAskedAndTheReasonHasANextStep(
+    fault: SecurityFault, advice: String
+  ) throws {
+    var hand = try AuthorityInHand()
+    hand.outage = .notTrusted(fault)
+    try hand.pass(milliseconds: 1)
+    #expect(hand.requests.isEmpty && hand.faults == [.notTrusted(fault)])
+    #expect(hand.faults.first?.description.contains(advice) == true)
   }
 
   @Test func clockThatIsSetIsNoticedWithinAnHour() throws {

@@ -236,6 +236,8 @@ def story_authority_down_and_back():
         authority.stop()
         with CertifiedRelay(authority) as relay:
             relay.wait_for("the authority cannot be reached")
+            # The port is that of nobody: the kernel refuses the connection.
+            assert "Connection refused" in relay.text(), relay.text()
             assert "send SIGHUP (next 20" in relay.text(), relay.text()
             relay.ask_again()
             relay.wait_for(FAILED, 2)
@@ -382,6 +384,8 @@ def story_settings_and_refusals():
         refuses(*named, *other, "--acme-email", "me", says="not a mail address")
         refuses(*named, *other, "--tls-cert", "a", "--tls-key", "b", says="leave one of them out")
         refuses(*named, "--acme-directory", "http://a/", says="no https:// URL")
+        refuses(*named, *other, "--store", "postgres://me@localhost/none",
+                says="add --acme-folder")
         refuses(*agreed, "--acme-domain", "nas.local", says="not a name in the public DNS")
         refuses("--acme", "--acme-domain", "sync.relay.org", says=[
             "terms of service", "https://letsencrypt.org/repository/", "add --acme-agree"])
