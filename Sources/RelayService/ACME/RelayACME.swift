@@ -129,9 +129,12 @@ package struct RelayACME: Sendable {
     return path + "/acme"
   }
 
+  /// Bytes of a file with roots; those of systems have a quarter of it.
+  private static let rootBytes = 1 << 20
+
   private static func trust(_ path: String?) throws(CommandFailure) -> Trust {
     guard let path else { return .system }
-    guard let bytes = try RelayACMEFolder.contents(of: path, atMost: Limits.configBytes) else {
+    guard let bytes = try RelayACMEFolder.contents(of: path, atMost: rootBytes) else {
       throw CommandFailure("\(path) does not exist; name a PEM file with certificates")
     }
     return try CommandFailure.wrap { () throws(CertificateFault) in
