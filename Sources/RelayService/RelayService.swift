@@ -36,66 +36,70 @@ package struct RelayService {
   /// Runs until a signal ends it. Throws if it cannot start.
   package func run() throws(CommandFailure) {
     do {
-      // Before any thread starts: threads inherit the blocked signals.
-      let signals = try Signals([SIGTERM, SIGINT] + RelayMainThreadHandler.signals)
-      var (configuration, ownerConnections) = try prepareProcess()
-      let store = try openStore(configuration.rules)
-      let acme = try acme.map { try RelayACMEThread($0, log: log) }
-      let certificate = acme?.certificate ?? certificate
-      configuration.wakes = try wakes?.configuration(in: store.writer)
-      let accounts = try accountCount(of: store)
-      let metrics = StoreMetrics(accounts: accounts)
-      store.observeSyncs { metrics.recordSync($0) }
-      let publicListeners = try Listener.open(
-        listen, listenerKind: .public, count: configuration.nodes,
-        limiter: publicLimiter(configuration), certificate: certificate)
-      configuration.ownURL = ownURL(of: publicListeners[0].address)
-      let (admin, control) = try openOwnerListeners(ownerConnections)
-      let debugDump = DebugDump()
-      let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(debugDump, metrics))
-      let mainThreadHandler = RelayMainThreadHandler(
-        of: group, nodes: configuration.nodes, debugDump: debugDump, log: log,
-        startedAt: SystemClock.instant(), manager: try SystemdNotifier.ofThisProcess(log),
-        status: "listening on \(url(of: publicListeners[0].address))")
-      reloadOnSignal(certificate, acme, mainThreadHandler, group, configuration)
-      let files = try store.makeFiles(
-        uploads: configuration.limits.uploads * configuration.nodes)
-      let bus = try store.makeBus()
-      let sharesStore = bus != nil
-      let measures = metrics.source(of: self.store, fault: store.fileFault)
-      let shortCommits = configuration.nodes == 1 ? store.makeShortCommits() : nil
-      let shortSaves = shortCommits.map { ShortSaves($0, metrics) }
-      try startWorkers(of: group, on: store, metrics)
-      try startFiles(of: group, on: files)
-      for node in 0..<configuration.nodes {
-        var configuration = configuration
-        configuration.node = node
-        configuration.sharesStore = sharesStore
-        configuration.hosts = hosts(configuration, certificate)
-        let owners = node == 0 ? [admin, control].compactMap(\.self) : []
-        try group.add(
-          RelayNode(
-            configuration: configuration, secrets: Entropy.secrets,
-            random: Entropy.seededRandom(), measures: measures),
-          listeners: [publicListeners[node]] + owners,
-          shortCommits: NodeRunner.ShortCommits(
-            accepts: { job in shortSaves?.accepts(job) ?? false },
-            perform: { job in shortSaves?.commit(job) }))
-      }
-      logStart(
-        publicListeners[0].address, reachedAt: configuration.publicURL ?? configuration.ownURL,
-        admin: admin?.address, accounts: accounts)
-      var busThread: BusThread?
-      if let bus { busThread = try BusThread(bus, of: group, log: log) }
-      defer { busThread?.end() }
-      try acme?.start()
-      defer { acme?.end() }
-      log.reportEnd(try group.run(signals, mainThreadHandler.mainThreadHandler))
+      try serve()
     } catch let failure as CommandFailure {
       throw failure
     } catch {
       throw CommandFailure("\(error)")
     }
+  }
+
+  private func serve() throws {
+    // Before any thread starts: threads inherit the blocked signals.
+    let signals = try Signals([SIGTERM, SIGINT] + RelayMainThreadHandler.signals)
+    var (configuration, ownerConnections) = try prepareProcess()
+    let store = try openStore(configuration.rules)
+    let acme = try acme.map { try RelayACMEThread($0, log: log) }
+    let certificate = acme?.certificate ?? certificate
+    configuration.wakes = try wakes?.configuration(in: store.writer)
+    let accounts = try accountCount(of: store)
+    let metrics = StoreMetrics(accounts: accounts)
+    store.observeSyncs { metrics.recordSync($0) }
+    let publicListeners = try Listener.open(
+      listen, listenerKind: .public, count: configuration.nodes,
+      limiter: publicLimiter(configuration), certificate: certificate)
+    configuration.ownURL = ownURL(of: publicListeners[0].address)
+    let (admin, control) = try openOwnerListeners(ownerConnections)
+    let debugDump = DebugDump()
+    let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(debugDump, metrics))
+    let mainThreadHandler = RelayMainThreadHandler(
+      of: group, nodes: configuration.nodes, debugDump: debugDump, log: log,
+      startedAt: SystemClock.instant(), manager: try SystemdNotifier.ofThisProcess(log),
+      status: "listening on \(url(of: publicListeners[0].address))")
+    reloadOnSignal(certificate, acme, mainThreadHandler, group, configuration)
+    let files = try store.makeFiles(
+      uploads: configuration.limits.uploads * configuration.nodes)
+    let bus = try store.makeBus()
+    let sharesStore = bus != nil
+    let measures = metrics.source(of: self.store, fault: store.fileFault)
+    let shortCommits = configuration.nodes == 1 ? store.makeShortCommits() : nil
+    let shortSaves = shortCommits.map { ShortSaves($0, metrics) }
+    try startWorkers(of: group, on: store, metrics)
+    try startFiles(of: group, on: files)
+    for node in 0..<configuration.nodes {
+      var configuration = configuration
+      configuration.node = node
+      configuration.sharesStore = sharesStore
+      configuration.hosts = hosts(configuration, certificate)
+      let owners = node == 0 ? [admin, control].compactMap(\.self) : []
+      try group.add(
+        RelayNode(
+          configuration: configuration, secrets: Entropy.secrets,
+          random: Entropy.seededRandom(), measures: measures),
+        listeners: [publicListeners[node]] + owners,
+        shortCommits: NodeRunner.ShortCommits(
+          accepts: { job in shortSaves?.accepts(job) ?? false },
+          perform: { job in shortSaves?.commit(job) }))
+    }
+    logStart(
+      publicListeners[0].address, reachedAt: configuration.publicURL ?? configuration.ownURL,
+      admin: admin?.address, accounts: accounts)
+    var busThread: BusThread?
+    if let bus { busThread = try BusThread(bus, of: group, log: log) }
+    defer { busThread?.end() }
+    try acme?.start()
+    defer { acme?.end() }
+    log.reportEnd(try group.run(signals, mainThreadHandler.mainThreadHandler))
   }
 
   private func openStore(_ rules: StoreRules) throws(StorageError) -> sending RelayStore {
