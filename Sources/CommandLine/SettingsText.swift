@@ -1,5 +1,5 @@
-/// Text of a file of settings (`ConfigFile`), as a program changes it. Lines that it does not change
-/// stay as they are, comments included.
+/// Text of a file of settings (`ConfigFile`), as a program changes it. Lines that it does not
+/// change stay as they are, comments included.
 package struct SettingsText: Hashable, Sendable {
   private var lines: [Substring]
 

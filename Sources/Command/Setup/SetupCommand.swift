@@ -80,8 +80,8 @@ enum SetupCommand {
   }
 
   private static let heading = """
-    # Settings of lockstep relay. `lockstep relay --help` explains them all; `lockstep relay --config
-    # FILE --check` shows those in force.
+    # Settings of lockstep relay. `lockstep relay --help` explains them all;
+    # `lockstep relay --config FILE --check` shows those in force.
 
     """
 

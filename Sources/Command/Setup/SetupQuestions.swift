@@ -2,8 +2,8 @@ import Glibc
 import LockstepClient
 import LockstepCommandLine
 
-/// Questions to a person at a terminal. Each shows its default, which an empty line takes. An answer
-/// that cannot be used is explained, and asked for again.
+/// Questions to a person at a terminal. Each shows its default, which an empty line takes. An
+/// answer that cannot be used is explained, and asked for again.
 struct SetupQuestions {
   private static let attemptsMax = 10
 

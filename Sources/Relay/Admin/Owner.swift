@@ -31,7 +31,7 @@ struct Owner: Sendable {
   ) throws(Refusal) -> HandlerResult {
     switch call {
     case .createAccount:
-      let body = try OwnerBody(body)
+      let body = try OfferRequest(body)
       let (offer, request) = try AccountOffer.make(
         label: body.label, validFor: body.expiresIn, secrets: context.secrets, wall: context.wall,
         relay: context.configuration.linkURL)
@@ -47,7 +47,7 @@ struct Owner: Sendable {
     case .issuePairing(let account):
       var (pairing, offer) = PairingCode.issue(
         from: context.secrets, wall: context.wall,
-        seconds: body.isEmpty ? nil : try OwnerBody(body).expiresIn,
+        seconds: body.isEmpty ? nil : try OfferRequest(body).expiresIn,
         longest: Limits.invitationMilliseconds)
       offer.relay = context.configuration.linkURL
       return .commit(
@@ -71,7 +71,7 @@ struct Owner: Sendable {
 }
 
 /// Body of an owner's call that issues a pairing code: `{"label"?,"expiresIn"?}`.
-private struct OwnerBody {
+private struct OfferRequest {
   /// The owner's name for a new account.
   var label = ""
   /// Seconds for which the code is valid; nil: ten minutes.

@@ -140,8 +140,9 @@ enum AccountCreateCommand {
     summary: "Creates an account, and prints the pairing code for its first device.",
     discussion: """
       A name can be given once. A code is valid for one device and ten minutes, or as long as \
-      --expires-in says; further devices are paired from that device, or with lockstep account pair. If the relay has a \
-      --public-url, its link can be sent to the person, who opens it on a phone.
+      --expires-in says; further devices are paired from that device, or with lockstep account \
+      pair. If the relay has a --public-url, its link can be sent to the person, who opens it on a \
+      phone.
       """,
     options: [
       RelayCommand.store.entry, AccountPlanCommand.zones.entry,

@@ -36,9 +36,11 @@ enum RelayRestoreCommand {
       wall: SystemClock.moment().wall, opening: RelayStore.openingNumber(), progress: Progress(),
       interruption: interruption)
     guard restore.existingParts.isEmpty || restore.isForced else { throw restore.refusal }
-    if !arguments[json] { _ = try TerminalOutput.printed(restore.plan) }
+    let isJSON = arguments[json]
     let owner = try StoreOwner.become(ofFolder: restore.store)
-    let outcome = try restore.run()
+    let outcome = try restore.run { () throws(CommandFailure) in
+      if !isJSON { _ = try TerminalOutput.printed(restore.plan) }
+    }
     owner?.end()
     return try TerminalOutput.printed(
       arguments[json] ? restore.json(of: outcome).text : restore.text(of: outcome))
@@ -46,7 +48,7 @@ enum RelayRestoreCommand {
 }
 
 extension StoreRestore {
-  /// Description of the restore, printed before it begins.
+  /// Description of the restore, printed when it begins.
   package var plan: String {
     let lines = [
       "restores the backup \(backup) into \(store):",

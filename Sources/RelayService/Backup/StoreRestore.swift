@@ -35,12 +35,18 @@ struct StoreRestore {
   /// Parts of a store that the folder contains.
   var existingParts: [String] { replacement.existingParts }
 
-  func run() throws(CommandFailure) -> Outcome {
+  /// Restores the backup, or changes nothing.
+  ///
+  /// - Parameter begin: Called once nothing stands in the way: no relay has the store open, and the
+  ///   backup is whole.
+  func run(begin: () throws(CommandFailure) -> Void) throws(CommandFailure) -> Outcome {
     defer { progress.clear() }
     let lock = try lockStore()
     defer { lock.release() }
     guard existingParts.isEmpty || isForced else { throw refusal }
     try checkBackup()
+    progress.clear()
+    try begin()
     try FolderTree.remove(draft)
     do throws(CommandFailure) {
       try FolderTree.make(draft)
