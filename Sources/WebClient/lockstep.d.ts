@@ -380,6 +380,9 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   /** 17 words that open the account after the loss of all devices; null if this device does not
    * have the account's keys. They are others after a device was removed. */
   recoveryPhrase(): Promise<string | null>;
+  /** Gets the account's keys from its recovery phrase, on a device that joined without them. Rejected
+   * with the code `badPhrase` if the words are no phrase, or not that of the keys in use. */
+  restoreKeys(phrase: string): Promise<void>;
   devices(): Promise<Device[]>;
   knownDevices(): Promise<{ deviceID: string; deviceName: string; platform: string }[]>;
   rename(deviceID: string, deviceName: string): Promise<unknown>;

@@ -34,7 +34,7 @@
  *   that a listener throws stops nothing; it is an uncaught error of the app.
  * - `status`: the sync status; see `client/sync/status.js`. `now`: relay time.
  * - `syncNow()`: retries everything at once; resolves with the resulting status.
- * - `createAccount(device, {isSealed?})`, `join(code, device, {askSecondHalf?})`: `device` is
+ * - `createAccount(device, {isSealed?})`, `join(code, device, options?)`: `device` is
  *   `{deviceName, platform?, appVersion?}`. What was edited before goes to the account. The relay
  *   cannot read the records of an account that `isSealed`. The code of an account whose zones are
  *   sealed has 24 letters, of which the relay gets the first 12. If the others are missing or
@@ -55,7 +55,8 @@
  *   platform}`.
  * - `checkWords()`: six words that are the same on all devices with the account's keys, for a
  *   person to compare; null if this device does not have them. `recoveryPhrase()`: 17 words that
- *   open the account after the loss of all devices (`lockstep agent key restore`).
+ *   open the account after the loss of all devices. `restoreKeys(phrase)`: gets the keys from
+ *   them, on a device that joined without keys, with a code of the relay's owner.
  * - `wakeKey()`: key of the relay for `PushManager.subscribe`; null if it wakes no devices.
  *   `registerWake(subscription, id?, options?)`: asks the relay to wake this device by that
  *   subscription (or its JSON) while it has no connection. The first push contains a code, for
@@ -76,7 +77,9 @@
 
 import { Accounts, RefusedError } from "./client/accounts.js";
 import { appsOf } from "./client/appsOf.js";
-import { CodeKeys, keysIn, membersIn, newAccountKeys } from "./client/codeKeys.js";
+import {
+  CodeKeys, keysIn, keysOfPhrase, membersIn, newAccountKeys, ringPlace,
+} from "./client/codeKeys.js";
 import { limits } from "./client/limits.js";
 import { fieldsOf, itemOf } from "./client/live/item.js";
 import { Each, Latest } from "./client/live/latest.js";
@@ -331,6 +334,17 @@ export class Lockstep {
   }
 
   async checkWords() { return (await keysIn(this.#store))?.account?.current.checkWords() ?? null; }
+
+  async restoreKeys(phrase) {
+    const identity = await this.#identity();
+    if (identity.scope?.zones) {
+      throw new EditError("refused", "this device was paired for some zones, and the phrase opens "
+        + "all: restore the keys on a device with the whole account");
+    }
+    const record = await this.#accounts.record(identity.token, ringPlace);
+    const keys = keysOfPhrase(String(phrase), record).storedValue;
+    await this.#tabs.order("joinSealed", { identity, keys });
+  }
 
   async recoveryPhrase() { return (await keysIn(this.#store))?.account?.current.phrase() ?? null; }
 

@@ -1,5 +1,5 @@
-import { AccountKeys } from "../sealing/accountKeys.js";
-import { keysZone } from "../sealing/keyRing.js";
+import { AccountKeys, KeyGeneration } from "../sealing/accountKeys.js";
+import { keysInRing, keysZone, ringRecord } from "../sealing/keyRing.js";
 import { scrypt } from "../sealing/scrypt.js";
 import { SealingKeys } from "../sealing/sealingKeys.js";
 import {
@@ -124,6 +124,28 @@ export class CodeKeys {
  * @param {(count: number) => Uint8Array} random */
 export const newAccountKeys = (random) =>
   SealingKeys.ofAccount(AccountKeys.make(random), ZoneSet.allBut([keysZone]));
+
+/** Place of the record that the recovery phrase opens. */
+export const ringPlace = { zone: keysZone, name: ringRecord };
+
+/**
+ * Returns the keys of an account, from the recovery phrase and the record of the keys at the relay.
+ *
+ * @param {string} phrase
+ * @param {{fields?: any} | null} record
+ * @returns {SealingKeys}
+ * @throws {EditError} if the words are no phrase, or not that of the keys in use
+ */
+export function keysOfPhrase(phrase, record) {
+  const { generation, fault } = KeyGeneration.ofPhrase(phrase);
+  if (fault) throw new EditError("badPhrase", `${fault.message}; nothing was changed`);
+  const found = keysInRing(record?.fields, generation);
+  if (found.keys) return found.keys;
+  throw new EditError("badPhrase", record === null
+    ? "this account has no keys that a phrase could open; nothing was changed"
+    : "the phrase does not open this account's keys: it is another account's, or was written down "
+      + "before the account had new keys; nothing was changed");
+}
 
 /**
  * Returns the keys in a device's store; null if it has none.

@@ -237,6 +237,29 @@ class SealedStories(Story):
         self.assertNotIn(b"quick brown fox", self.stored())
         self.assertEqual(len(first.show_code()), 29)
 
+    def test_the_phrase_opens_the_account_when_all_devices_are_lost(self):
+        first = self.sealed_visitor()
+        self.writes_memo(first)
+        first.go("Devices")
+        first.press("Show the recovery phrase")
+        words = first.page.get_by_role("dialog").get_by_role("listitem").all_inner_texts()
+        first.page.get_by_role("dialog").get_by_role("button").last.click()
+        offer = json.loads(run("account", "pair", self.account["accountID"], "--store",
+                               self.relay.folder / "store", "--public-url", self.relay.url,
+                               "--json"))
+        second = self.visitor(viewport={"width": 390, "height": 844})
+        second.open(offer["link"].removeprefix(self.relay.url))
+        second.press("Pair", exact=True)
+        second.go("Devices")
+        typed = second.page.get_by_label("recovery phrase")
+        typed.fill(" ".join(words[:16]))
+        second.press("Open", exact=True)
+        expect(second.page.get_by_role("alert")).to_contain_text("17 words")
+        typed.fill(" ".join(words))
+        second.press("Open", exact=True)
+        second.is_in_sync()
+        self.reads_memo(second)
+
     def test_a_link_to_keys_joins_nobody_when_the_relay_leaves_them_out(self):
         first, second = self.visitor(), self.visitor()
         first.make_account(is_sealed=False)

@@ -237,6 +237,26 @@ test("the first device of an account that the relay's owner has made seals it", 
   assert.equal(await join(plain, {}), null);
 });
 
+test("the phrase gets the keys after a loss of all devices, and no other does", async (context) => {
+  const stage = await new Stage(context).open();
+  await stage.page.join(first, device);
+  const restore = (phrase) => stage.page.restoreKeys(phrase);
+  const phrase = keys.account.current.phrase();
+  await assert.rejects(restore(phrase), { code: "badPhrase", message: /has no keys/u });
+  stage.records.push({ zone: "Keys", name: "ring", type: "keyRing", fields: ringFields(keys) });
+  const words = phrase.split(" ");
+  for (const wrong of [words.slice(1), [...words.slice(0, 16), "babab"], ["x", ...words.slice(1)],
+    KeyGeneration.make(randomBytes).phrase().split(" ")]) {
+    await assert.rejects(restore(wrong.join(" ")), { code: "badPhrase" });
+  }
+  assert.equal(await stage.page.checkWords(), null);
+  await restore(` ${phrase.toUpperCase().replaceAll(" ", "-")}\n`);
+  assert.equal(await stage.page.checkWords(), keys.account.current.checkWords());
+  const limited = await new Stage(context, { scope: { zones: ["Memos"], access: "write" } }).open();
+  await limited.page.join(first, device);
+  await assert.rejects(limited.page.restoreKeys(phrase), { code: "refused" });
+});
+
 test("the vault's key opens as other programs have wrapped it", () => {
   // By Python's `hashlib.scrypt` and `cryptography`.
   const fields = { key: "b5042643d3ecb49c", salt: "AAECAwQFBgcICQoLDA0ODw==",

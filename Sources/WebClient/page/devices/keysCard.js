@@ -6,15 +6,17 @@ import { codeIn, halvesOf } from "../text/deviceText.js";
 import { errorText, lockText } from "../text/syncText.js";
 import { SecondHalfCard } from "../welcome/secondHalfCard.js";
 
+/** More letters are no code. */
+const codeLetters = 30;
+
 /** Card that takes the account's keys, in a browser that does not have them. The browser joins the
  * account again, and keeps its records and changes. */
 export class KeysCard {
   #controller;
   #joined;
   #why = element("p", { class: "muted" });
-  #code = element("input", { type: "text", autocomplete: "off", autocapitalize: "characters",
-    spellcheck: "false", placeholder: "XXXX-XXXX-XXXX-XXXX-XXXX-XXXX", class: "code-input",
-    maxlength: 200 });
+  #code = element("input", { type: "text", autocomplete: "off", autocapitalize: "off",
+    spellcheck: "false", class: "code-input", maxlength: 400 });
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
   #go = element("button", { type: "submit", class: "button primary" }, "Open");
   #progress;
@@ -30,9 +32,9 @@ export class KeysCard {
     this.#secondHalf = new SecondHalfCard(this.#progress);
     this.#form = form({ class: "card stack", "aria-labelledby": "keys-title" }, () => this.#take(),
       element("h2", { id: "keys-title" }, "Open the account's keys"), this.#why,
-      field("Whole code", this.#code,
-        "24 letters, which a device with the keys shows under Devices, or prints with lockstep "
-          + "agent pair."),
+      field("Whole code, or recovery phrase", this.#code,
+        "A code has 24 letters, which a device with the keys shows under Devices, or prints with "
+          + "lockstep agent pair. The phrase has 17 words, for when all other devices are lost."),
       this.#problem, this.#progress.node, this.#go);
     this.node = element("div", { hidden: true }, this.#form, this.#secondHalf.node);
   }
@@ -51,23 +53,33 @@ export class KeysCard {
   }
 
   async #take() {
-    const code = codeIn(this.#code.value);
-    if (!code || halvesOf(code)[1] === "") {
-      this.#showProblem("A whole code has 24 letters and digits, in groups of four.");
+    const typed = this.#code.value;
+    const code = codeIn(typed);
+    // Also with too few words: what is wrong with them is told.
+    const isPhrase = typed.replace(/[^a-z]/giu, "").length > codeLetters;
+    if (!isPhrase && (!code || halvesOf(code)[1] === "")) {
+      this.#showProblem(
+        "A whole code has 24 letters and digits, in groups of four; the phrase has 17 words.");
       this.#code.focus();
       return;
     }
     show(this.#problem, false);
     this.#go.disabled = true;
     try {
-      await this.#progress.during(() => this.#join(code));
+      if (isPhrase) await this.#restore(typed);
+      else await this.#progress.during(() => this.#join(code));
       const words = await this.#controller.lockstep.checkWords();
-      if (words) askToCompare(words);
+      if (words && !isPhrase) askToCompare(words);
     } catch (error) {
       this.#showProblem(errorText(error));
     }
     this.#go.disabled = false;
     this.#joined();
+  }
+
+  async #restore(phrase) {
+    await this.#controller.lockstep.restoreKeys(phrase);
+    this.#code.value = "";
   }
 
   async #join(code) {
