@@ -27,7 +27,7 @@ extension BackupStage {
       backup: backup, manifest: BackupManifest.read(from: backup), store: store,
       isForced: isForced, wall: 0, opening: 123, progress: Self.silence,
       interruption: Interruption { !goesOn() }
-    ).run()
+    ).run {}
   }
 
   func inspect(_ folder: String) throws -> StoreInspection {
