@@ -39,5 +39,5 @@ def command_faults(words):
 def help_of(*names):
     """The usage of a command; nothing if there is none."""
     done = subprocess.run(
-        [LOCKSTEP, *names, "--help"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        [LOCKSTEP, *names, "--help-all"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return done.stdout if done.returncode == 0 else ""

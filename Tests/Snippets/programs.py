@@ -290,7 +290,7 @@ def start_shell(stage, text, folder, environment):
                   r"\1 &\nuntil [ -S \2/agent.sock ]; do kill -0 $!; sleep 0.05; done", text,
                   flags=re.MULTILINE)
     # A screen that follows the data is ended as soon as it shows something.
-    text = re.sub(r"^(.*agent \w+ watch [^#\n]*)(#.*)?$",
+    text = re.sub(r"^(.*lockstep (?:agent )?\w+ watch [^#\n]*)(#.*)?$",
                   r"\1 > screen & until [ -s screen ]; do kill -0 $!; sleep 0.05; done; kill $!", text,
                   flags=re.MULTILINE)
     # A person reads the code on one device and types it on the other.
