@@ -16,9 +16,18 @@ package enum Suggestion {
   /// Returns the number of typing errors: a letter wrong, missing, added, or two exchanged. Returns
   /// nil if they are more than a third of the candidate's length and more than one.
   package static func slips(from word: String, to candidate: String) -> Int? {
-    let slips = slips(from: Array(word), to: Array(candidate))
-    return slips <= max(1, candidate.count / 3) ? slips : nil
+    guard word.utf8.count <= wordBytes else { return nil }
+    let (word, candidate) = (Array(word), Array(candidate))
+    let most = max(1, candidate.count / 3)
+    // Each letter too many or too few is an error by itself.
+    guard abs(word.count - candidate.count) <= most else { return nil }
+    let slips = slips(from: word, to: candidate)
+    return slips <= most ? slips : nil
   }
+
+  /// Bytes of the longest word that is compared: the cost grows with its length, and the word may
+  /// come from anybody.
+  private static let wordBytes = 256
 
   /// Returns the optimal string alignment distance.
   private static func slips(from word: [Character], to other: [Character]) -> Int {

@@ -12,6 +12,14 @@ struct SuggestionTests {
     }
   }
 
+  /// Words come from anybody: the cost of a long one must not grow with its length.
+  @Test func aLongWordIsNotCompared() {
+    let word = String(repeating: "relay", count: 400_000)
+    #expect(Suggestion.nearest(to: word, among: ["relay", "resolve"]) == nil)
+    let longer = String(repeating: "x", count: 300)
+    #expect(Suggestion.nearest(to: longer + "y", among: [longer]) == nil)
+  }
+
   @Test func othersAreNotGuessed() {
     for word in ["", "x", "timer", "ralph"] {
       #expect(Suggestion.nearest(to: word, among: ["relay", "resolve", "bench"]) == nil, "\(word)")

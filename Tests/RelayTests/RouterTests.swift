@@ -47,7 +47,7 @@ struct RouterTests {
     // Neither what is far, nor what this listener does not serve, nor a long path.
     for path in [
       "v1/nothing", "metrics", "v1/admin/account", "x", "",
-      String(repeating: "v1/chnages", count: 99),
+      String(repeating: "v1/chnages", count: 99), String(repeating: "/", count: 8_000),
     ] {
       #expect(detail(path)?.hasSuffix("check it.") == true, "\(path): \(detail(path) ?? "")")
     }

@@ -254,7 +254,7 @@ enum Router {
   private static func nearestPath(
     to path: [String], at listenerKind: Opening.ListenerKind
   ) -> String? {
-    guard path.reduce(0, { $0 + $1.utf8.count }) <= nearestBytes else { return nil }
+    guard path.reduce(0, { $0 + 1 + $1.utf8.count }) <= nearestBytes else { return nil }
     var nearest: (route: Route, slips: Int)?
     for route in routes.flatMap({ $0 }) where route.listenerKinds.contains(listenerKind) {
       let places = route.pattern.indices.filter { route.pattern[$0] != "*" }
