@@ -17,6 +17,9 @@ struct RelayAddressTests {
     "http://", "http://:80", "http://relay:", "http://relay:0",
     "http://relay:65536", "http://relay:+80", "http://relay:8 0", "http://user@relay",
     "http://relay/path", "http://relay?x", "http://[::1", "http://[::1]x", "http://a:b:c",
+    "https://a\nopen=true", "https://a\r", "https://a\u{1B}[2J", "https://a\u{7F}", "https://a\tb",
+    "https://a\u{202E}b", "https://a\u{A0}b", "https://a\"b", "https://a'b", "https://a\\b",
+    "https://[x\"y]", "https://<a>", "https://a|b", "https://a`b`", "https://a\u{2028}b",
   ])
   func otherTextsAreNoAddress(_ url: String) {
     #expect(RelayAddress(url: url) == nil)

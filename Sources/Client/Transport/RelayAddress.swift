@@ -48,7 +48,7 @@ package struct RelayAddress: Hashable, Sendable {
       }
       port = value
     }
-    guard !host.isEmpty else { return nil }
+    guard !host.isEmpty, host.unicodeScalars.allSatisfy(RelayAddress.isOfHost) else { return nil }
     self.init(host: String(host), port: port, isSecure: isSecure)
   }
 
@@ -67,6 +67,15 @@ package struct RelayAddress: Hashable, Sendable {
 
   package var peer: PeerAddress {
     isSecure ? .secure(host, port: port) : .host(host, port: port)
+  }
+
+  /// False for characters that no host has, and that would act where the address is shown or
+  /// stored: control characters, quotes, and those that change the order of letters.
+  private static func isOfHost(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator: false
+    default: !"\"'\\<>^`{|}".unicodeScalars.contains(scalar)
+    }
   }
 
   private static func port(_ text: Substring) -> UInt16? {
