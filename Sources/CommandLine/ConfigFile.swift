@@ -41,6 +41,9 @@ package struct ConfigFile: Sendable {
     "A file of settings, a line each: key = value. What stands here or in the environment goes "
       + "before it.")
 
+  /// Mark that editors of other systems write at the beginning of a file. It means nothing.
+  static let byteOrderMark: Unicode.Scalar = "\u{FEFF}"
+
   private let options: [CommandOptionEntry]
   /// Option of the section being parsed.
   private var section: CommandOptionEntry?
@@ -54,7 +57,9 @@ package struct ConfigFile: Sendable {
       faults.append(Fault(line: 0, reason: "it has over \(Limits.configBytes >> 10) KiB"))
       return
     }
-    let rows = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let hasMark = bytes.starts(with: String(ConfigFile.byteOrderMark).utf8)
+    let rows = bytes.dropFirst(hasMark ? 3 : 0)
+      .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, row) in rows.enumerated() {
       do throws(ValueFault) {
         try parseLine(row, line: index + 1)

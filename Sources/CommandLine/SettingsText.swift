@@ -2,13 +2,24 @@
 /// change stay as they are, comments included.
 package struct SettingsText: Hashable, Sendable {
   private var lines: [Substring]
+  /// Byte order mark at the beginning, if there is one.
+  private var mark = ""
+  /// What precedes the line feed of a new line: a carriage return if the file has it.
+  private let lineEnd: String
 
   package init(_ text: String = "") {
-    lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    var scalars = text.unicodeScalars[...]
+    if scalars.first == ConfigFile.byteOrderMark {
+      mark.unicodeScalars.append(scalars.removeFirst())
+    }
+    // As a character, a carriage return and a line feed are one, which is not a line feed.
+    lines = scalars.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { Substring(String($0)) }
     if lines.last == "" { lines.removeLast() }
+    lineEnd = lines.first?.last == "\r" ? "\r" : ""
   }
 
-  package var text: String { lines.map { $0 + "\n" }.joined() }
+  package var text: String { mark + lines.map { $0 + "\n" }.joined() }
 
   /// Sets a key in its own line, in the first line that has it as a comment, or in a new one. nil:
   /// makes its line a comment.
@@ -19,7 +30,7 @@ package struct SettingsText: Hashable, Sendable {
       if let own { lines[own] = "#" + lines[own] }
       return
     }
-    let line = Substring("\(key) = \(Self.written(value))")
+    let line = Substring("\(key) = \(Self.written(value))\(lineEnd)")
     if let own {
       lines[own] = line
     } else if let comment = lines[..<end].firstIndex(where: {

@@ -47,6 +47,12 @@ struct ConfigFileTests {
     return arguments
   }
 
+  @Test func aByteOrderMarkMeansNothing() {
+    let file = read("\u{FEFF}listen = [::1]:7\r\n")
+    #expect(file.faults.isEmpty && file.entries["listen"]?.text == "[::1]:7")
+    #expect(faults("open = yes\n\u{FEFF}open = yes") != [])
+  }
+
   @Test func keysAreTheOptionsNames() {
     let file = read(
       """

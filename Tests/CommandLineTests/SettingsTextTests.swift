@@ -50,6 +50,27 @@ struct SettingsTextTests {
     #expect(file.faults.isEmpty && file.entries["store"]?.text == value)
   }
 
+  /// A carriage return and a line feed are one character of Swift.
+  @Test func aFileOfAnotherSystemKeepsItsLines() {
+    let lines = ["listen = 127.0.0.1:5625", "#open = false", "quota = 5G", "", "[limits]", ""]
+    var text = SettingsText(lines.joined(separator: "\r\n"))
+    text.set("listen", to: "[::]:443")
+    text.set("open", to: "true")
+    text.set("store", to: "/srv")
+    let changed = [
+      "listen = [::]:443", "open = true", "quota = 5G", "", "store = /srv", "[limits]", "",
+    ]
+    #expect(text.text == changed.joined(separator: "\r\n"))
+    text.set("quota", to: nil)
+    #expect(text.text.contains("\r\n#quota = 5G\r\n"))
+  }
+
+  @Test func aByteOrderMarkStaysAtTheBeginning() {
+    var text = SettingsText("\u{FEFF}listen = 127.0.0.1:5625\nquota = 5G")
+    text.set("listen", to: "[::]:443")
+    #expect(text.text == "\u{FEFF}listen = [::]:443\nquota = 5G\n")
+  }
+
   @Test func theSameSettingsAgainChangeNothing() {
     var text = SettingsText(Self.file)
     text.set("listen", to: "[::]:443")
