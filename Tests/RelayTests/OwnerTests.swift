@@ -138,6 +138,7 @@ struct OwnerTests {
       (.createAccount, "x", .badJSON), (.createAccount, #"{"label":7}"#, .badRequest),
       (.createAccount, "{\"label\":\"\(String(repeating: "x", count: 256))\"}", .badRequest),
       (.createAccount, #"{"label":"a\u0007"}"#, .badRequest),
+      (.createAccount, "[]", .badRequest), (.issuePairing(account), "7", .badRequest),
       (.setPlan(account), "", .badJSON), (.setPlan(account), "{}", .badRequest),
       (.setPlan(account), "[]", .badRequest), (.setPlan(account), #"{"zones":"z"}"#, .badRequest),
       (.setPlan(account), #"{"zones":[""]}"#, .badName),

@@ -86,6 +86,9 @@ private struct OfferRequest {
     } catch {
       throw Refusal(.badJSON, "The body must be a JSON object.")
     }
+    guard json.members != nil else {
+      throw Refusal(.badRequest, "The body must be a JSON object.")
+    }
     if let value = json["label"] {
       guard let text = value.string else {
         throw Refusal(.badRequest, "`label` must be a string: the owner's name for the account.")
