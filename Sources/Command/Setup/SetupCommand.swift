@@ -71,7 +71,9 @@ enum SetupCommand {
     for (key, value) in plan.settings { text.set(key, to: value) }
     // Before anything is written or started.
     try check(text.text, path)
-    if text.text != former { try SettingsOnDisk.write(text.text, to: path) }
+    if text.text != former {
+      try SettingsOnDisk.write(text.text, replacing: former, at: path)
+    }
     var setup = Setup(plan: plan, config: path, arguments: arguments)
     try setup.start(store: known["store"])
     try setup.makeAccounts(names)

@@ -39,7 +39,8 @@ struct SetupService {
     guard mkdir(Self.folder, 0o755) == 0 || errno == EEXIST else {
       throw CommandFailure("\(Self.folder) cannot be made: \(String(cString: strerror(errno)))")
     }
-    try SettingsOnDisk.write(text, to: Self.folder + "/ports.conf")
+    let path = Self.folder + "/ports.conf"
+    try SettingsOnDisk.write(text, replacing: try SettingsOnDisk.read(path), at: path)
     _ = Program.run("systemctl", ["daemon-reload"])
   }
 }

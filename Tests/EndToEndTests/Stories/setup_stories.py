@@ -1,6 +1,7 @@
 """`lockstep setup`: settings, certificate and first accounts of a relay, asked for at a terminal or
 given as options. (Packages and their service: scripts/packages-check.)"""
 
+import fcntl
 import json
 import os
 import stat
@@ -153,6 +154,51 @@ def story_what_does_not_fit_together_changes_nothing():
         with open(place.settings, "w") as file:
             file.write("lisen = 3\n")
         refused(*place.words, "--yes", code=1, says=["line 1", "did you mean listen?"])
+
+
+def story_the_file_is_replaced_with_care():
+    """A link stays one, a new file of root can be read by its service, and two setups at a time do
+    not mix their lines."""
+    with folder() as directory:
+        place = Place(directory)
+        os.mkdir(os.path.dirname(place.settings))
+        real = os.path.join(directory, "real.conf")
+        with open(real, "w") as file:
+            file.write("quota = 5G\n")
+        os.symlink(real, place.settings)
+        place.run("--yes", "--public-url", URL, "--tls", "proxy")
+        assert os.path.islink(place.settings) and place.lines()["public-url"] == URL
+        assert sorted(os.listdir(os.path.dirname(place.settings))) == ["relay.conf"]
+        if os.geteuid() == 0:
+            place.settings = os.path.join(directory, "fresh", "lockstep", "relay.conf")
+            place.words[2] = place.settings
+            before = os.umask(0o077)
+            try:
+                place.run("--yes", "--public-url", URL, "--tls", "proxy")
+            finally:
+                os.umask(before)
+            assert stat.S_IMODE(os.stat(place.settings).st_mode) == 0o644
+            assert stat.S_IMODE(os.stat(os.path.dirname(place.settings)).st_mode) == 0o755
+        # Another setup that is writing.
+        with open(place.settings + ".new", "w") as draft:
+            fcntl.flock(draft, fcntl.LOCK_EX)
+            refused(*place.words, "--yes", "--public-url", "http://10.0.0.1", "--tls", "none",
+                    says="give the command again")
+        assert place.lines()["public-url"] == URL
+        # The remains of an interruption, and what others have put in their place.
+        other = os.path.join(directory, "other")
+        for number, remain in enumerate((
+                lambda path: os.symlink(other, path), os.mkfifo, lambda path: open(path, "w"),
+                lambda path: os.link(real, path))):
+            os.remove(place.settings + ".new") if number == 0 else None
+            remain(place.settings + ".new")
+            url = f"http://10.0.0.{number + 1}:5625"
+            place.run("--yes", "--public-url", url, "--tls", "none")
+            assert place.lines()["public-url"] == url
+            assert os.listdir(os.path.dirname(place.settings)) == ["relay.conf"]
+        assert not os.path.exists(other)
+        with open(real) as file:
+            assert URL in file.read()
 
 
 if __name__ == "__main__":
