@@ -189,6 +189,23 @@ package enum RelayCommand {
     return .success
   }
 
+  /// Flags of `--acme`.
+  package static let acme = RelayACME.isOn
+  package static let acmeAgrees = RelayACME.agrees
+
+  /// Throws unless the settings of a file fit together. Looks at none of the files that they name,
+  /// but that of `--acme-root`.
+  package static func check(settings text: String) throws(CommandFailure) {
+    let parser = ArgumentsParser(
+      root: command, environment: { _ in nil },
+      readFile: { _ throws(CommandFailure) in Array(text.utf8) })
+    let outcome = try CommandFailure.wrap { () throws(ArgumentsFault) in
+      try parser.parse(["--\(ConfigFile.option.entry.name)", "-"])
+    }
+    guard case .run(_, _, let arguments) = outcome else { return }
+    _ = try RelayACME(arguments, store: arguments[store])
+  }
+
   enum Switch: String, CaseIterable {
     case on, off
   }

@@ -53,7 +53,7 @@ enum SetupCommand {
       TerminalOutput.withoutQRCode.entry,
     ]
   ) { arguments throws(CommandFailure) in
-    let path = arguments[settings] ?? usualConfig
+    let path = if let given = arguments[settings] { given } else { try usualConfig() }
     let former = try SettingsOnDisk.read(path)
     let known = try knownSettings(former ?? "", path)
     let isAsked = !arguments[takesDefaults] && !arguments[json]
@@ -67,8 +67,9 @@ enum SetupCommand {
     if isAsked { dialog.greet(path, isNew: former == nil) }
     let plan = try dialog.plan()
     let names = try dialog.people()
+    try check(plan.settings)
     var text = SettingsText(former ?? Self.heading)
-    for (key, value) in plan.settings { text.set(key, to: value) }
+    for (key, value) in plan.settings where known[key] != value { text.set(key, to: value) }
     // Before anything is written or started.
     try check(text.text, path)
     if text.text != former {
@@ -87,10 +88,16 @@ enum SetupCommand {
 
     """
 
-  private static var usualConfig: String {
+  private static func usualConfig() throws(CommandFailure) -> String {
     if geteuid() == 0 { return "/etc/lockstep/relay.conf" }
-    let home = getenv("HOME").map { String(cString: $0) } ?? "."
-    let folder = getenv("XDG_CONFIG_HOME").map { String(cString: $0) } ?? home + "/.config"
+    func folder(_ name: String) -> String? {
+      getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+    guard let folder = folder("XDG_CONFIG_HOME") ?? folder("HOME").map({ $0 + "/.config" }) else {
+      throw CommandFailure(
+        "HOME is not set, so the file of settings has no usual place; name it with --settings FILE",
+        exitCode: .usage)
+    }
     return folder + "/lockstep/relay.conf"
   }
 
@@ -103,10 +110,27 @@ enum SetupCommand {
     return file.entries.mapValues(\.text)
   }
 
-  /// Throws unless a relay understands the settings.
+  /// Throws if a value would end its line, and the next ones would be other settings.
+  private static func check(_ settings: [(key: String, value: String?)]) throws(CommandFailure) {
+    for (key, value) in settings {
+      guard let value, value.unicodeScalars.contains(where: Log.isControl) else { continue }
+      throw CommandFailure(
+        "nothing was set up: a file of settings cannot have this value of \(key); give another one",
+        exitCode: .usage)
+    }
+  }
+
+  /// Throws unless a relay understands the settings, and they fit together.
   private static func check(_ text: String, _ path: String) throws(CommandFailure) {
     let file = ConfigFile(Array(text.utf8), options: RelayCommand.command.options)
     guard file.faults.isEmpty else { throw failure(file, path) }
+    do throws(CommandFailure) {
+      try RelayCommand.check(settings: text)
+    } catch {
+      throw CommandFailure(
+        "nothing was set up, as no relay would start with these settings: "
+          + (error.message ?? "they do not fit together"), exitCode: .usage)
+    }
   }
 
   private static func failure(_ file: ConfigFile, _ path: String) -> CommandFailure {

@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepModel
 import LockstepRelayService
+import LockstepRuntime
 
 /// Decisions for a relay: those of the command line, then those of a person, then what the file of
 /// settings has, then the usual ones.
@@ -34,7 +35,8 @@ struct SetupDialog {
     let address = try address()
     let certificate = try certificate(for: address)
     var plan = SetupPlan(
-      address: address, certificate: certificate, listen: arguments[SetupCommand.listen],
+      address: address, certificate: certificate,
+      listen: arguments[SetupCommand.listen] ?? ownListen, proxies: known["trust-proxy"],
       isOpen: try isOpen(), store: arguments[SetupCommand.store], hasIPv6: NetworkAddress.hasIPv6)
     switch certificate {
     case .acme: plan.email = try consent()
@@ -43,6 +45,37 @@ struct SetupDialog {
     }
     if let fault = plan.fault { throw CommandFailure(fault, exitCode: .usage) }
     return plan
+  }
+
+  /// The address in the file to listen on, unless it follows from the other settings there: then it
+  /// follows from the new ones.
+  private var ownListen: PeerAddress? {
+    guard let listen = parsed("listen", ValueKind<PeerAddress>.listener) else { return nil }
+    guard let address = known["public-url"].flatMap({ RelayAddress(url: $0) }) else {
+      return listen
+    }
+    let former = [true, false].map { hasIPv6 in
+      SetupPlan(
+        address: address, certificate: address.isSecure ? usualCertificate : .none, isOpen: false,
+        hasIPv6: hasIPv6
+      ).listening
+    }
+    return former.contains(listen) ? nil : listen
+  }
+
+  /// Returns a value of the file; nil if it has none.
+  private func parsed<Value>(_ key: String, _ kind: ValueKind<Value>) -> Value? {
+    guard let text = known[key] else { return nil }
+    do throws(ValueFault) {
+      return try kind.parse(text)
+    } catch {
+      return nil
+    }
+  }
+
+  /// True if the file turns a flag on.
+  private func isOn(_ flag: CommandOption<Bool>) -> Bool {
+    known[flag.entry.name].map { flag.value(of: [$0]) } ?? false
   }
 
   func people() throws(CommandFailure) -> [String] {
@@ -107,7 +140,7 @@ struct SetupDialog {
       explanation: """
         https:// needs a certificate.
           acme   the relay gets it by itself, from Let's Encrypt, and renews it; port
-                 \(address.port) of \(address.host) must reach this machine
+                 443 of \(address.host) must reach this machine
           proxy  a proxy on this machine has it: Caddy, nginx, Traefik, a tunnel
           files  another program keeps it in two files
         """, default: usual.rawValue
@@ -120,14 +153,14 @@ struct SetupDialog {
 
   private var usualCertificate: SetupPlan.Certificate {
     if known["tls-cert"] != nil { return .files }
-    if known["trust-proxy"] != nil, known["acme"] != "true" { return .proxy }
+    if known["trust-proxy"] != nil, !isOn(RelayCommand.acme) { return .proxy }
     return .acme
   }
 
   /// Returns the address for the authority; nil if none is given. Throws without consent.
   private func consent() throws(CommandFailure) -> String? {
     let email = arguments[SetupCommand.email] ?? known["acme-email"]
-    let hasAgreed = arguments[SetupCommand.agrees] || known["acme-agree"] == "true"
+    let hasAgreed = arguments[SetupCommand.agrees] || isOn(RelayCommand.acmeAgrees)
     guard isAsked, !arguments[SetupCommand.agrees] else {
       guard hasAgreed else { throw Self.refusal }
       return email
@@ -174,7 +207,7 @@ struct SetupDialog {
 
   private func isOpen() throws(CommandFailure) -> Bool {
     if arguments[RelayCommand.isOpen] { return true }
-    let usual = known["open"] == "true"
+    let usual = isOn(RelayCommand.isOpen)
     guard isAsked else { return usual }
     return try questions.confirm(
       "May whoever reaches it make an account",

@@ -23,6 +23,8 @@ struct SetupPlan {
   var email: String?
   /// Address to listen on; nil: the one that follows from the rest.
   var listen: PeerAddress?
+  /// Proxies that the file of settings trusts.
+  var proxies: String?
   var isOpen: Bool
   /// The store if it is not the usual one, as a person writes it.
   var store: String?
@@ -32,14 +34,25 @@ struct SetupPlan {
   /// All settings that the setup decides; nil: the default.
   var settings: [(key: String, value: String?)] {
     let isACME = certificate == .acme
-    return [
+    var settings: [(key: String, value: String?)] = [
       ("public-url", address.link), ("listen", listening.text),
       ("tls-cert", files?.certificate), ("tls-key", files?.key),
       ("acme", isACME ? "true" : nil), ("acme-agree", isACME ? "true" : nil),
       ("acme-email", isACME ? email : nil),
-      ("trust-proxy", certificate == .proxy ? "127.0.0.0/8,::1" : nil),
-      ("open", isOpen ? "true" : nil),
-    ] + (store.map { [("store", $0)] } ?? [])
+      ("trust-proxy", trustedProxies), ("open", isOpen ? "true" : nil),
+    ]
+    // It needs `acme`.
+    if !isACME { settings.append(("http-listen", nil)) }
+    if let store { settings.append(("store", store)) }
+    return settings
+  }
+
+  private static let usualProxies = "127.0.0.0/8,::1"
+
+  /// Proxies that a person has chosen stay.
+  private var trustedProxies: String? {
+    if certificate == .proxy { return proxies ?? Self.usualProxies }
+    return proxies == Self.usualProxies ? nil : proxies
   }
 
   /// A proxy is taken to run on this machine.

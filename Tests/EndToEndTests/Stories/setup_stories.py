@@ -156,6 +156,65 @@ def story_what_does_not_fit_together_changes_nothing():
         refused(*place.words, "--yes", code=1, says=["line 1", "did you mean listen?"])
 
 
+def story_a_setup_given_again_keeps_what_a_person_has_set():
+    """The address to listen on, the proxies and comments behind values stay; an address that no
+    person has chosen follows the new URL. A file of another system keeps its lines."""
+    with folder() as directory:
+        place = Place(directory)
+        os.mkdir(os.path.dirname(place.settings))
+
+        def after(text, *words):
+            with open(place.settings, "w", newline="") as file:
+                file.write(text)
+            place.run("--yes", *words)
+            with open(place.settings, newline="") as file:
+                return file.read().replace(f"store = {place.store}", "").rstrip()
+
+        own = (f"public-url = {URL}\nlisten = 10.9.0.2:5625  # in the tunnel\n"
+               "trust-proxy = 10.9.0.0/16\nopen = true")
+        assert after(own + "\n", "--account", "mum") == own
+        assert after(own.replace("true", "yes") + "\n") == own
+        changed = after(own + "\n", "--public-url", "https://other.example.org")
+        assert changed == own.replace(URL, "https://other.example.org"), changed
+        lan = "public-url = http://10.0.0.1:5625\nlisten = 127.0.0.1:5625"
+        assert after(lan) == lan
+        usual = "public-url = http://10.0.0.1:5625\nlisten = 0.0.0.0:5625"
+        moved = after(usual, "--public-url", "http://10.0.0.1:7000")
+        assert ":7000" in moved.split("listen = ")[1], moved
+        crlf = "quota = 5G\r\nlisten = 127.0.0.1:5625\r\n"
+        assert after(crlf, "--public-url", URL, "--tls", "proxy").startswith(crlf)
+        assert place.lines()["quota"] == "5G"
+        mark = "\ufeff# Mine.\nquota = 5G\n"
+        assert after(mark).startswith(mark)
+
+
+def story_settings_that_no_relay_would_take_are_not_written():
+    """An authority gives no certificate for an address in the local network. Values that would be
+    other settings in the file are refused, and so is a file without a place."""
+    with folder() as directory:
+        place = Place(directory)
+        for words, says in (
+                (["--public-url", "https://192.168.1.5", "--tls", "acme", "--acme-agree"],
+                 "a host name"),
+                (["--public-url", "https://relay.local", "--tls", "acme", "--acme-agree"],
+                 "no public authority"),
+                (["--public-url", "https://a.example\nopen = true", "--tls", "proxy"],
+                 "is no address of a relay"),
+                (["--public-url", URL, "--tls", "files", "--tls-cert", "/a\nopen = true",
+                  "--tls-key", "/b"], "cannot have this value of tls-cert")):
+            refused(*place.words, "--yes", *words, code=2, says=says)
+        assert os.listdir(directory) == []
+        os.mkdir(os.path.dirname(place.settings))
+        with open(place.settings, "w") as file:
+            file.write(f"public-url = {URL}\nacme = on\nacme-agree = on\nhttp-listen = [::]:80\n")
+        place.run("--yes", "--tls", "proxy")
+        assert "http-listen" not in place.lines() and "acme" not in place.lines()
+        # Root's own place does not depend on HOME.
+        if os.geteuid() != 0:
+            refused("setup", "--yes", code=2, says="--settings FILE",
+                    environment={"HOME": "", "XDG_CONFIG_HOME": ""})
+
+
 def story_the_file_is_replaced_with_care():
     """A link stays one, a new file of root can be read by its service, and two setups at a time do
     not mix their lines."""
