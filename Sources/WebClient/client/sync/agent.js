@@ -93,7 +93,8 @@ export class Agent {
   async join(identity, keys) {
     const joined = await this.#order({ task: "join", identity, keys });
     this.#identity = joined;
-    this.#connection.join(joined);
+    // With further keys of the same account, the device reads from the beginning.
+    this.#connection.join(joined, { restarts: true });
     this.#flush();
   }
 

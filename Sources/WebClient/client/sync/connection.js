@@ -59,11 +59,12 @@ export class Connection {
     return !this.failure && this.#uplink !== null && !this.#engine.isPaused;
   }
 
-  join(identity) {
+  /** `restarts`: whether to connect anew although the token is the same. */
+  join(identity, { restarts = false } = {}) {
     const { accountID, deviceID, token } = identity;
     const isOtherToken = this.#credentials?.token !== token;
     this.#credentials = { relay: this.#relay, accountID, deviceID, token };
-    if (!isOtherToken && this.#uplink) return;
+    if (!isOtherToken && this.#uplink && !restarts) return;
     this.#closeUplinks();
     this.#engine.offline();
     this.failure = null;

@@ -59,8 +59,9 @@ export class WelcomeView {
    * not have the second. The person must still press Pair, because another person may have sent the
    * link. */
   offer(code) {
-    this.#offered = codeIn(code);
-    [this.#code.value] = halvesOf(this.#offered ?? code);
+    const [half, second] = halvesOf(codeIn(code) ?? code);
+    this.#offered = second === "" ? codeIn(code) : half;
+    this.#code.value = half;
     setText(this.#lead, "A link brought a pairing code. Press Pair to join that account.");
     this.show();
   }
