@@ -171,7 +171,9 @@ enum AgentPairCommand {
       opensVault = try VaultKeys.give(
         with: code, expiresAt: offer.expiresAt, session, VaultRecords(member))
     }
-    let relay = offer.relay.flatMap { RelayAddress(url: $0) } ?? member.relay
+    // A relay must not lead the next device of a person who uses TLS to an address without.
+    let named = offer.relay.flatMap { RelayAddress(url: $0) }
+    let relay = named.flatMap { $0.isSecure || !member.relay.isSecure ? $0 : nil } ?? member.relay
     return Issued(
       relay: relay, offer: offer, code: opensVault || keys != nil ? code : nil,
       opensVault: opensVault, keys: keys)

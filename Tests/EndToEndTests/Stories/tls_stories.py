@@ -189,6 +189,18 @@ def story_large_files_go_through():
             assert one.read() == other.read()
 
 
+def story_a_link_for_the_next_device_keeps_tls():
+    """A device that uses TLS prints no link to an address without TLS, whatever the relay names."""
+    with folder() as directory:
+        for named, shown in (("http://sync.example.org", None),
+                             ("https://sync.example.org", "https://sync.example.org")):
+            with SecureRelay("--public-url", named) as relay:
+                phone = join(relay, directory, shown and "tablet" or "phone")
+                offer = json.loads(phone.run("pair", "--json"))
+                assert offer["link"].startswith(f"{shown or relay.address}/#code="), offer
+                assert f"+{shown or relay.address}/#code=" in offer["deviceLink"], offer
+
+
 def expired(directory):
     """A certificate that expired yesterday, signed by the same authority."""
     made = os.path.join(directory, "expired.pem")
