@@ -82,6 +82,20 @@ struct StoreOpeningTests {
     #expect(try token(store).generation != before.generation)
   }
 
+  @Test func codesOfAnOlderCopyAdmitNobody() throws {
+    let (database, store) = try settled()
+    let schema = database.schema
+    try database.run(
+      """
+      INSERT INTO \(schema).pairings (account, code_hash, expires_at)
+      SELECT account, '\\x07'::bytea, 9000000000000 FROM \(schema).accounts LIMIT 1
+      """)
+    #expect(try database.number("SELECT count(*) FROM \(schema).pairings") == 1)
+    #expect(try database.store(declareRestored: true).wasRestored)
+    #expect(try database.number("SELECT count(*) FROM \(schema).pairings") == 0)
+    store.close()
+  }
+
   @Test func accountsBeginTheirGenerationsInPortions() throws {
     let database = try TestDatabase()
     let store = try database.store()

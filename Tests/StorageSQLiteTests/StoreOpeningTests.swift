@@ -65,6 +65,36 @@ struct StoreOpeningTests {
     #expect(try isRestored())
   }
 
+  /// An invitation that was used after a backup must not admit another device once it is restored.
+  @Test func codesOfAnOlderCopyAdmitNobody() throws {
+    try makeStore()
+    let code = [UInt8](repeating: 7, count: 32)
+    var store = try open()
+    let pairing = NewPairing(codeHash: code, expiresAt: 1_000)
+    #expect(try store.commit([.issuePairing(account, pairing)], wall: 0) == [.done])
+    store.close()
+    let copy = try StoreCopy(directory)
+    store = try open()
+    #expect(
+      try store.commit([redemption(of: code, by: 2)], wall: 1) == [.redeemed(account, .everything)])
+    store.close()
+    try copy.putBack(in: directory)
+    store = try open()
+    defer { store.close() }
+    #expect(store.wasRestored)
+    #expect(
+      try store.commit([redemption(of: code, by: 3)], wall: 2) != [.redeemed(account, .everything)])
+  }
+
+  private func redemption(of code: [UInt8], by number: UInt8) -> CommitRequest {
+    .redeemPairing(
+      codeHash: code,
+      device: NewDevice(
+        id: DeviceID(rawValue: UInt64(number)),
+        description: DeviceDescription(deviceName: "new", platform: "p", appVersion: "1"),
+        tokenHash: [UInt8](repeating: number, count: 32)))
+  }
+
   @Test func aCopyThatWasMadeOfTheStoreWhileItWasOpenIsOlder() throws {
     try makeStore()
     let store = try open()

@@ -30,6 +30,21 @@ struct UpgradeTests {
     try lay("zones-\(version)", as: "zones.sqlite", .zones, version: version)
   }
 
+  /// Adds the file with the database's number, without which it counts as an older copy.
+  private func layOpening(of fixture: String) throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    let text = try String(
+      contentsOf: folder.appending(path: "Fixtures/\(fixture).sql"), encoding: .utf8)
+    let connection = try SQLiteConnection(
+      path: directory.path("fixture"), role: .writer,
+      schema: Schema(applicationID: Schema.zones.applicationID, steps: []))
+    defer { connection.close() }
+    try connection.execute(text)
+    let number = try connection.firstInteger(of: "SELECT number FROM opening")
+    let digits = HexText.text(UInt64(bitPattern: number))
+    try directory.write(Array("\(digits) \(digits)\n".utf8), to: "opening")
+  }
+
   private func layHome(_ version: Int) throws {
     try lay("replica-\(version)", as: "replica.sqlite", .replica, version: version)
   }
@@ -148,6 +163,7 @@ struct UpgradeTests {
 
   @Test func devicesOfARelayOfVersion7HaveTheirScopes() throws {
     try layRelay(7)
+    try layOpening(of: "zones-7")
     let store = try SQLiteZoneStore(directory: directory.path)
     defer { store.close() }
     let accounts = try rows(store.connection, "SELECT account, generation, X'' FROM accounts")
@@ -180,6 +196,7 @@ struct UpgradeTests {
 
   @Test func codesOfARelayOfVersion8CarryTheirKeys() throws {
     try layRelay(8)
+    try layOpening(of: "zones-8")
     let store = try SQLiteZoneStore(directory: directory.path)
     defer { store.close() }
     let codes = try rows(

@@ -181,6 +181,8 @@ enum StoreOpening {
       _ = try connection.run(pipeline)
     }
     _ = try connection.run(markChunksUnverified, within: Limits.removalMilliseconds)
+    // Those that were used since the copy was made would admit a device once more.
+    _ = try connection.run(deletePairings)
   }
 
   // MARK: Statements
@@ -238,6 +240,7 @@ enum StoreOpening {
     """)
   private static let markChunksUnverified = PostgresStatement(
     "doubt", "UPDATE chunks SET doubtful = true WHERE NOT doubtful")
+  private static let deletePairings = PostgresStatement("delete all codes", "DELETE FROM pairings")
 }
 
 /// Read-only diagnosis of a relay's database.

@@ -128,6 +128,8 @@ final class StoreOpening {
         .bind(next.run).run()
     }
     try connection.execute("UPDATE chunks SET doubtful = 1")
+    // Those that were used since the copy was made would admit a device once more.
+    try connection.execute("DELETE FROM pairings")
   }
 
   // MARK: The file
