@@ -97,10 +97,33 @@ final class SecureContext: @unchecked Sendable {
     }
     if let authorities {
       try made.addTrusted(authorities)
-    } else if SSL_CTX_set_default_verify_paths(made.rawValue) != 1 {
-      throw .library(SecureConnection.lastError())
+    } else {
+      try made.addSystemsTrusted()
     }
     return made
+  }
+
+  /// Authorities that a system trusts, in files of Debian and Arch, Fedora, openSUSE, and others.
+  private static let bundles = [
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+  ]
+
+  /// An OpenSSL that is linked in looks where the system has its authorities on which the program
+  /// was built. If there is neither file nor folder, it takes the usual files of other systems.
+  private func addSystemsTrusted() throws(CertificateFault) {
+    guard SSL_CTX_set_default_verify_paths(rawValue) == 1 else {
+      throw .library(SecureConnection.lastError())
+    }
+    let named = [X509_get_default_cert_file_env(), X509_get_default_cert_dir_env()]
+    let places = [X509_get_default_cert_file(), X509_get_default_cert_dir()]
+    guard !named.contains(where: { $0.map { getenv($0) != nil } ?? false }),
+      !places.contains(where: { $0.map { access($0, R_OK) == 0 } ?? false }),
+      let bundle = Self.bundles.first(where: { access($0, R_OK) == 0 })
+    else { return }
+    guard SSL_CTX_load_verify_locations(rawValue, bundle, nil) == 1 else {
+      throw .library(SecureConnection.lastError())
+    }
   }
 
   private func addTrusted(_ authorities: [UInt8]) throws(CertificateFault) {
