@@ -70,13 +70,14 @@ enum SetupCommand {
     try check(plan.settings)
     var text = SettingsText(former ?? Self.heading)
     for (key, value) in plan.settings where known[key] != value { text.set(key, to: value) }
+    var setup = Setup(plan: plan, config: path, arguments: arguments)
     // Before anything is written or started.
     try check(text.text, path)
+    try setup.prepare(store: known["store"])
     if text.text != former {
       try SettingsOnDisk.write(text.text, replacing: former, at: path)
     }
-    var setup = Setup(plan: plan, config: path, arguments: arguments)
-    try setup.start(store: known["store"])
+    try setup.start()
     try setup.makeAccounts(names)
     try setup.report()
     return setup.hasProblem ? .failure : .success
@@ -147,6 +148,7 @@ private struct Setup {
   let arguments: Arguments
   private var store: StoreLocation = .folder("")
   private var service: SetupService?
+  private var isStarted = false
   private var isReached: Bool?
   private var accounts: [(name: String, offer: AccountOffer)] = []
   private var former: [String] = []
@@ -163,22 +165,56 @@ private struct Setup {
 
   private static let validity: Int64 = 86_400_000
 
-  /// Starts the service, if there is one, and checks the relay from outside. `store`: the store of
-  /// the file of settings, nil for the usual one.
-  mutating func start(store known: String?) throws(CommandFailure) {
+  /// Finds the store and the service, and checks that the service can read the certificate's files.
+  /// `store`: the store of the file of settings, nil for the usual one.
+  mutating func prepare(store known: String?) throws(CommandFailure) {
     do throws(ValueFault) {
       store = try StoreLocation(arguments[SetupCommand.store] ?? known ?? RelayCommand.usualStore)
     } catch {
       throw CommandFailure("--store: \(error.reason)", exitCode: .usage)
     }
-    guard !arguments[SetupCommand.isStopped], let service = SetupService() else { return }
+    service = SetupService()
+    guard service != nil, let files = plan.files, let user = storeUser else { return }
+    for path in [files.certificate, files.key] where !user.canRead(path) {
+      throw CommandFailure(
+        "nothing was set up: the relay runs as the user \(user.name), who cannot read \(path); "
+          + "allow it, for example with: chgrp \(user.groupName) FILE && chmod 640 FILE; or copy "
+          + "both files to a folder that this user may read")
+    }
+  }
+
+  /// Starts the service, if there is one, and checks the relay from outside.
+  mutating func start() throws(CommandFailure) {
+    guard let service else { return }
+    try service.allowPort(of: plan.listening)
+    guard !arguments[SetupCommand.isStopped] else { return }
     if !isJSON { TerminalOutput.writeToStandardError("\nStarting \(SetupService.unit) …\n") }
-    try service.start(listeningOn: plan.listening)
-    self.service = service
+    try service.start()
+    isStarted = true
+    if plan.certificate == .acme { awaitCertificate() }
     // The reason is in the output of the check.
-    isReached =
-      Program.run(
-        "/proc/self/exe", ["doctor", "--relay", plan.address.link], isSilent: isJSON) == 0
+    isReached = isReached(isSilent: isJSON)
+  }
+
+  private func isReached(isSilent: Bool) -> Bool {
+    Program.run("/proc/self/exe", ["doctor", "--relay", plan.address.link], isSilent: isSilent) == 0
+  }
+
+  /// Waits until devices reach the relay, at most as long as an authority usually takes: without a
+  /// certificate, no check succeeds.
+  private func awaitCertificate() {
+    if !isJSON {
+      TerminalOutput.writeToStandardError("Waiting for the certificate, up to a minute …\n")
+    }
+    for _ in 0..<Self.certificateSeconds where !isReached(isSilent: true) { sleep(1) }
+  }
+
+  private static let certificateSeconds = 60
+
+  /// The user of a store that does not belong to root.
+  private var storeUser: SystemUser? {
+    guard case .folder(let folder) = store, geteuid() == 0 else { return nil }
+    return SystemUser(ofFolder: folder)
   }
 
   mutating func makeAccounts(_ names: [String]) throws(CommandFailure) {
@@ -205,8 +241,7 @@ private struct Setup {
     for (name, offer) in accounts {
       guard let link = offer.link else { continue }
       _ = try TerminalOutput.printed(
-        "\n\(Log.oneLine(name)): open this link on the first phone or computer, within a day:\n"
-          + "  \(link)")
+        "\n\(Log.oneLine(name)): open this link \(firstDevice), within a day:\n  \(link)")
       if !arguments[TerminalOutput.withoutQRCode] {
         try TerminalOutput.standard.drawQRCode(of: link)
       }
@@ -224,7 +259,9 @@ private struct Setup {
 
   private var settingsText: String {
     let lines = plan.settings.compactMap { key, value in value.map { "  \(key) = \($0)" } }
-    return "The settings are in \(config):\n\(lines.joined(separator: "\n"))\n"
+    let isBelowOthers = isStarted || !(arguments[SetupCommand.takesDefaults] || isJSON)
+    let space = isBelowOthers ? "\n" : ""
+    return "\(space)The settings are in \(config):\n\(lines.joined(separator: "\n"))\n"
   }
 
   private var stateText: String {
@@ -236,12 +273,32 @@ private struct Setup {
     }
     return """
 
-      Start the relay:
-        lockstep relay --config \(config)
-      Then check, from another machine if you can:
+      Start the relay, again if it runs:
+        \(startingCommand)
+      Then check\(isOnThisMachine ? "" : ", from another machine if you can"):
         lockstep doctor --relay \(plan.address.link)
 
       """
+  }
+
+  /// Places where the links work.
+  private var firstDevice: String {
+    isOnThisMachine ? "in a browser of this machine" : "on the first phone or computer"
+  }
+
+  /// True if no other machine reaches the address.
+  private var isOnThisMachine: Bool { PlainAddress.isLoopback(plan.address.host) }
+
+  private var startingCommand: String {
+    if service != nil {
+      return "systemctl enable \(SetupService.unit) && systemctl restart \(SetupService.unit)"
+    }
+    let command = "lockstep relay --config \(config)"
+    guard let user = storeUser else { return command }
+    // What root makes in the store could not be read by the service later. The store is named,
+    // because the usual one of other users is in their home.
+    return "setpriv --reuid \(user.name) --regid \(user.groupName) --init-groups \\\n"
+      + "    \(command) --store \(store.text)"
   }
 
   private var storeOption: String {
@@ -251,7 +308,7 @@ private struct Setup {
   private var json: JSONValue {
     [
       "config": .string(config), "publicURL": .string(plan.address.link),
-      "isRunning": .bool(service != nil), "isReached": isReached.map { .bool($0) } ?? .null,
+      "isRunning": .bool(isStarted), "isReached": isReached.map { .bool($0) } ?? .null,
       "accounts": .array(
         accounts.map { name, offer in
           let json = JSONValue(ifJSON: offer.encodedBody()) ?? [:]

@@ -118,12 +118,13 @@ struct SetupDialog {
     let local = RelayAddress(host: host, port: RelayAddress.usualPort)
     let usual = known["public-url"].flatMap { RelayAddress(url: $0) } ?? local
     guard isAsked else { return usual }
+    let reach = PlainAddress.isLoopback(host) ? "on this machine" : "in this network"
     return try questions.ask(
       "Address",
       explanation: """
         By which address do phones and computers reach this relay?
           from anywhere: a name of your own, such as https://sync.example.org
-          in this network alone: \(local.link)
+          \(reach) alone: \(local.link)
         """, default: usual.link, ValueKind<RelayAddress>.relay.parse)
   }
 
@@ -212,7 +213,7 @@ struct SetupDialog {
     return try questions.confirm(
       "May whoever reaches it make an account",
       explanation: """
-        Otherwise only you make accounts (lockstep account create NAME).
+        Usually only you make accounts (lockstep account create NAME).
         """, default: usual)
   }
 }

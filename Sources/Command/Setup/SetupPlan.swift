@@ -67,11 +67,11 @@ struct SetupPlan {
   var fault: String? {
     switch (certificate, address.isSecure) {
     case (.none, true):
-      "\(address.link) begins with https://, so the relay needs a certificate: --tls acme, proxy or "
-        + "files"
+      "\(address.link) begins with https://, so the relay needs a certificate: --tls acme, proxy "
+        + "or files"
     case (.acme, false), (.proxy, false), (.files, false):
-      "\(address.link) begins with http://, where no certificate is used: give an https:// address, "
-        + "or --tls none"
+      "\(address.link) begins with http://, where no certificate is used: give an https:// "
+        + "address, or --tls none"
     default: nil
     }
   }

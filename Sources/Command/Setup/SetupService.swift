@@ -18,13 +18,21 @@ struct SetupService {
 
   /// Starts the service with its new settings, now and whenever the machine starts. Throws if it
   /// does not start.
-  func start(listeningOn address: PeerAddress) throws(CommandFailure) {
-    if case .host(_, let port) = address, port < Self.firstOpenPort { try allowLowPorts() }
+  func start() throws(CommandFailure) {
     _ = Program.run("systemctl", ["--quiet", "enable", Self.unit])
-    guard Program.run("systemctl", ["restart", Self.unit]) == 0 else {
-      throw CommandFailure(
-        "the relay does not start; its log says why: journalctl --unit \(Self.unit) --lines 20")
-    }
+    guard Program.run("systemctl", ["restart", Self.unit]) != 0 else { return }
+    TerminalOutput.writeToStandardError("\nIts log:\n")
+    _ = Program.run(
+      "journalctl",
+      ["--unit", Self.unit, "--lines", "8", "--no-pager", "--output", "cat", "--quiet"])
+    throw CommandFailure(
+      "the relay does not start; see its log above, or all of it: journalctl --unit "
+        + "\(Self.unit); then give this command again")
+  }
+
+  /// Allows the service to listen on the port, if that needs a privilege.
+  func allowPort(of address: PeerAddress) throws(CommandFailure) {
+    if case .host(_, let port) = address, port < Self.firstOpenPort { try allowLowPorts() }
   }
 
   private func allowLowPorts() throws(CommandFailure) {

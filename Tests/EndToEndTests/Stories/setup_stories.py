@@ -2,8 +2,10 @@
 given as options. (Packages and their service: scripts/packages-check.)"""
 
 import fcntl
+import grp
 import json
 import os
+import pwd
 import stat
 
 from story import Relay, folder, main, refused, run
@@ -75,6 +77,42 @@ def story_a_relay_is_set_up_without_a_question():
                 home=phone)
             offer = json.loads(run("agent", "pair", "--json", home=phone).stdout)
             assert offer["link"].startswith(f"{URL}/#code="), offer
+
+
+def story_what_was_chosen_before_stays():
+    """A person who is added later changes neither the listener nor the proxy of the file. Another
+    address gets a listener of its own."""
+    with folder() as directory:
+        place = Place(directory)
+        place.run("--yes", "--public-url", URL, "--tls", "proxy", "--listen", "127.0.0.1:9000")
+        with open(place.settings) as file:
+            text = file.read().replace("127.0.0.0/8,::1", "172.17.0.0/16")
+        with open(place.settings, "w") as file:
+            file.write(text)
+        place.run("--yes", "--account", "mum")
+        lines = place.lines()
+        assert (lines["listen"], lines["trust-proxy"]) == ("127.0.0.1:9000", "172.17.0.0/16"), lines
+        place.run("--yes", "--public-url", "https://sync.example.net")
+        assert place.lines()["listen"] == "127.0.0.1:5625", place.lines()
+
+
+def story_setup_says_where_its_links_work_and_how_the_relay_is_started():
+    """A link to this machine is no link for a phone; a store of another user needs a relay of that
+    user."""
+    with folder() as directory:
+        place = Place(directory)
+        text = place.run("--yes", "--public-url", "http://localhost:5625", "--account", "mum").stdout
+        assert "mum: open this link in a browser of this machine, within a day:" in text, text
+        start = "Start the relay, again if it runs:\n  "
+        assert f"{start}lockstep relay --config {place.settings}\n" in text, text
+        text = place.run("--yes", "--public-url", "http://10.1.2.3:5625", "--account", "dad").stdout
+        assert "dad: open this link on the first phone or computer, within a day:" in text, text
+        if os.geteuid() == 0:
+            user = pwd.getpwnam("nobody")
+            os.chown(place.store, user.pw_uid, user.pw_gid)
+            text = place.run("--yes").stdout
+            group = grp.getgrgid(user.pw_gid).gr_name
+            assert f"{start}setpriv --reuid nobody --regid {group} --init-groups \\\n" in text, text
 
 
 def story_a_person_answers_at_a_terminal():
