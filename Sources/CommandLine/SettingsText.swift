@@ -4,7 +4,7 @@ package struct SettingsText: Hashable, Sendable {
   private var lines: [Substring]
   /// Byte order mark at the beginning, if there is one.
   private var mark = ""
-  /// What precedes the line feed of a new line: a carriage return if the file has it.
+  /// End of a new line before its line feed: a carriage return if the file has it.
   private let lineEnd: String
 
   package init(_ text: String = "") {
