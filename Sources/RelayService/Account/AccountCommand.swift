@@ -71,6 +71,22 @@ package enum AccountCommand {
     return .success
   }
 
+  /// Units of an installation by hand and of the packages.
+  private static let units = [
+    "/etc/systemd/system/lockstep-relay.service", "/usr/lib/systemd/system/lockstep-relay.service",
+  ]
+
+  /// Returns the command that starts a relay on the store: that of the service, if it is the
+  /// service's store.
+  private static func startingCommand(_ store: StoreLocation) -> String {
+    let isOfService =
+      geteuid() == 0 && store.text == RelayCommand.usualStore
+      && access("/run/systemd/system", F_OK) == 0
+      && units.contains { access($0, F_OK) == 0 }
+    return isOfService
+      ? "systemctl start lockstep-relay" : "lockstep relay --store \(store.text)"
+  }
+
   /// Returns a pairing code with instructions.
   private static func text(
     of offer: AccountOffer, aim: String, from client: AdminClient
@@ -82,7 +98,7 @@ package enum AccountCommand {
 
 
       No relay runs on \(client.store.text), so this was done in the store itself. Start the relay:
-        lockstep relay --store \(client.store.text)
+        \(startingCommand(client.store))
       """
     let remaining = offer.pairing.expiresAt - SystemClock.moment().wall
     let introduction = """
