@@ -158,8 +158,16 @@ struct PostgresStoreTargetTests {
       return try PostgresZoneStore(old.address, rules: ZoneWalk.rules, beginsRun: false)
     }
     (last as? PostgresZoneStore)?.close()
-    // In a new generation, so that each table has rows.
-    try PostgresZoneStore(old.address, declareRestored: true).close()
+    // In a new generation, and with a code, so that each table has rows: a restore deletes codes.
+    let restored = try PostgresZoneStore(old.address, declareRestored: true)
+    let code = NewPairing(codeHash: [UInt8](repeating: 97, count: 32), expiresAt: 1 << 50)
+    let made = try restored.commit(
+      [
+        .createAccount(
+          AccountID(rawValue: 77), generation: 1, label: "", device: nil, pairing: code)
+      ], wall: 1 << 41)
+    #expect(made == [.done])
+    restored.close()
     let dump = try StoreDump.move(
       try PostgresStoreSource(old.address), to: try PostgresStoreTarget(new.address))
     #expect(try StoreDump(try PostgresStoreSource(new.address)) == dump)

@@ -887,7 +887,8 @@ def story_programs_are_told_of_keys():
         assert made == {
             "accountID": made["accountID"], "deviceID": made["deviceID"], "deviceName": "phone",
             "relay": relay.address, "scope": {"access": "write"}, "hasKeys": True,
-            "isLocked": False, "opensVault": True, "words": words}, made
+            "isLocked": False, "opensVault": True, "words": words,
+            "home": homes["phone"].path}, made
         key = phone.json("key", "words")
         assert key == {"words": words, "key": key["key"]}, key
         assert re.fullmatch("[0-9a-f]{16}", key["key"]), key
