@@ -311,9 +311,7 @@ private struct Setup {
       "isRunning": .bool(isStarted), "isReached": isReached.map { .bool($0) } ?? .null,
       "accounts": .array(
         accounts.map { name, offer in
-          let json = JSONValue(ifJSON: offer.encodedBody()) ?? [:]
-          return json.setting("name", to: .string(name))
-            .setting("link", to: offer.link.map { .string($0) })
+          offer.linkedJSON.setting("name", to: .string(name))
         }),
       "formerAccounts": .array(former.map { .string($0) }),
     ]

@@ -59,11 +59,7 @@ package enum AccountCommand {
     var offer = offer
     if let given = arguments[RelayCommand.publicURL] { offer.pairing.relay = given.link }
     let link = offer.link
-    if arguments[json] {
-      let json = JSONValue(ifJSON: offer.encodedBody()) ?? [:]
-      return try TerminalOutput.printed(
-        json.setting("link", to: link.map { .string($0) }).text)
-    }
+    if arguments[json] { return try TerminalOutput.printed(offer.linkedJSON.text) }
     _ = try TerminalOutput.printed(text(of: offer, aim: aim, from: client))
     if let link, !arguments[TerminalOutput.withoutQRCode] {
       try TerminalOutput.standard.drawQRCode(of: link)
@@ -146,6 +142,12 @@ extension AccountOffer {
   package var link: String? {
     pairing.relay.flatMap { RelayAddress(url: $0) }
       .map { TypedCode.pageLink(to: $0, pairing.code, carriesKeys: false) }
+  }
+
+  /// The relay's answer, with the link.
+  package var linkedJSON: JSONValue {
+    let json = JSONValue(ifJSON: encodedBody()) ?? [:]
+    return json.setting("link", to: link.map { .string($0) })
   }
 }
 
