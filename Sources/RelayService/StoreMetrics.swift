@@ -33,6 +33,8 @@ final class StoreMetrics: Sendable {
       return measures
     } process: {
       ProcessMeter.read()
+    } upkeep: { [directory] in
+      directory.map { UpkeepFiles.read(from: $0) } ?? StoreUpkeep()
     } fault: {
       fault()
     }

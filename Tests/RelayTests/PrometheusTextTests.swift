@@ -101,14 +101,21 @@ struct PrometheusTextTests {
     let ofProcess = process
     var configuration = RelayConfiguration()
     configuration.version = "x"
+    let upkeep = StoreUpkeep(
+      backup: BackupResult(at: 9_000, isGood: false, detail: "no disk", goodAt: 1_500),
+      check: CheckResult(at: 2_000, findings: 1, target: .store))
     let node = RelayNode(
       configuration: configuration, secrets: SecretSource { [UInt8](repeating: 0, count: $0) },
-      random: SeededRandom(seed: 1), measures: MeasureSource({ source }, process: { ofProcess }))
+      random: SeededRandom(seed: 1),
+      measures: MeasureSource({ source }, process: { ofProcess }, upkeep: { upkeep }))
     let text = node.services.metricsText
     #expect(text.contains("\nlockstep_accounts 3\n"))
     #expect(text.contains("\nlockstep_store_bytes 4096\n"))
     #expect(!text.contains("lockstep_log_bytes"), "nobody measured it")
     #expect(!text.contains("lockstep_disk_free_bytes"), "nobody measured it")
+    #expect(text.contains("\nlockstep_last_backup_timestamp_seconds 1.5\n"))
+    #expect(text.contains("\nlockstep_last_check_timestamp_seconds 2\n"))
+    #expect(text.contains("\nlockstep_last_check_ok 0\n"))
     #expect(text.contains("\nprocess_resident_memory_bytes 1000\n"))
     #expect(text.contains("\nprocess_cpu_seconds_total 2.5\n"))
     #expect(text.contains("\nprocess_open_fds 7\n"))

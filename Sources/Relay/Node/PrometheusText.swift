@@ -100,6 +100,25 @@ extension PrometheusText {
   }
 }
 
+extension PrometheusText {
+  fileprivate mutating func addUpkeep(_ upkeep: StoreUpkeep) {
+    if let time = upkeep.backup?.goodAt {
+      add(
+        "lockstep_last_backup_timestamp_seconds", .gauge,
+        "Time of the store's last complete backup, in Unix time.",
+        PrometheusText.decimal(time, per: 1_000))
+    }
+    guard let check = upkeep.check else { return }
+    add(
+      "lockstep_last_check_timestamp_seconds", .gauge,
+      "Time of the last check of the store or a backup, in Unix time.",
+      PrometheusText.decimal(check.at, per: 1_000))
+    add(
+      "lockstep_last_check_ok", .gauge, "1 if the last check found no fault, otherwise 0.",
+      check.isGood ? "1" : "0")
+  }
+}
+
 extension RelayServices {
   /// Text of `GET /metrics`: the sums of all nodes, and the metrics of the process.
   var metricsText: String {
@@ -143,6 +162,7 @@ extension RelayServices {
     text.add(
       "lockstep_commit_requests", "Requests per transaction.", measures.batches)
     text.addStore(measures)
+    text.addUpkeep(self.measures.upkeep())
     return text.text + sum.prometheusText
   }
 }

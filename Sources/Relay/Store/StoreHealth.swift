@@ -140,13 +140,17 @@ package struct MeasureSource: Sendable {
   @usableFromInline package let readProcess: @Sendable () -> ProcessMeasures
   /// Returns the fault of the store's files, even if there are no saves.
   @usableFromInline package let fault: @Sendable () -> StorageError?
+  /// Returns the results of the last backup and the last check of the store.
+  @usableFromInline package let upkeep: @Sendable () -> StoreUpkeep
 
   @usableFromInline
   package init(
     _ read: @escaping @Sendable () -> StoreMeasures,
     process: @escaping @Sendable () -> ProcessMeasures = { ProcessMeasures() },
+    upkeep: @escaping @Sendable () -> StoreUpkeep = { StoreUpkeep() },
     fault: @escaping @Sendable () -> StorageError? = { nil }
   ) {
+    self.upkeep = upkeep
     self.fault = fault
     self.read = read
     readProcess = process

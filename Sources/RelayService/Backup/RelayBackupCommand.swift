@@ -26,7 +26,8 @@ enum RelayBackupCommand {
 
       The backup is checked before it gets its final name, so a folder of that name is complete \
       and durable. An interruption leaves nothing behind. The exit code is also 1 if the backup \
-      was made but the store itself is damaged.
+      was made but the store itself is damaged. The result stands in the store's folder, in \
+      last-backup.json, from which the relay shows it in its metrics.
       """,
     options: [RelayCommand.store.entry, keep.entry, isQuick.entry, json.entry],
     operands: Command.Operands("DIR", "Folder for backups.", known: .folders)
@@ -41,18 +42,21 @@ enum RelayBackupCommand {
         "there is no store of a relay in \(store); name the relay's folder with --store DIR")
     }
     let wall = SystemClock.moment().wall
-    let folder = try BackupFolder(arguments.operands[0], wall: wall)
-    let outcome: StoreBackup.Outcome
-    var gone: [String] = []
-    do throws(CommandFailure) {
-      outcome = try StoreBackup(
-        store: store, folder: folder, isQuick: arguments[isQuick], madeAt: wall,
-        opening: RelayStore.openingNumber(), progress: Progress(), interruption: interruption
-      ).run()
-    } catch {
-      try folder.discard()
-      throw error
+    let (folder, outcome) = try recording(at: wall, ofStore: store) {
+      () throws(CommandFailure) in
+      let folder = try BackupFolder(arguments.operands[0], wall: wall)
+      do throws(CommandFailure) {
+        let outcome = try StoreBackup(
+          store: store, folder: folder, isQuick: arguments[isQuick], madeAt: wall,
+          opening: RelayStore.openingNumber(), progress: Progress(), interruption: interruption
+        ).run()
+        return (folder, outcome)
+      } catch {
+        try folder.discard()
+        throw error
+      }
     }
+    var gone: [String] = []
     if let count = arguments[keep] { gone = try folder.removeOldest(keeping: count) }
     _ = try TerminalOutput.printed(
       arguments[json]
@@ -64,6 +68,26 @@ enum RelayBackupCommand {
           + (outcome.faults.count > 1 ? ", and more" : "") + "; lockstep relay check lists all")
     }
     return .success
+  }
+
+  /// Makes a backup, and records its result for the relay.
+  private static func recording(
+    at wall: Int64, ofStore store: String,
+    _ make: () throws(CommandFailure) -> (BackupFolder, StoreBackup.Outcome)
+  ) throws(CommandFailure) -> (BackupFolder, StoreBackup.Outcome) {
+    let made: (folder: BackupFolder, outcome: StoreBackup.Outcome)
+    do throws(CommandFailure) {
+      made = try make()
+    } catch {
+      UpkeepFiles.attempt { () throws(CommandFailure) in
+        try UpkeepFiles.record(failure: error, at: wall, ofStore: store)
+      }
+      throw error
+    }
+    UpkeepFiles.attempt { () throws(CommandFailure) in
+      try UpkeepFiles.record(made.outcome, at: made.folder.finalPath, ofStore: store)
+    }
+    return made
   }
 }
 

@@ -1,5 +1,8 @@
+import Glibc
 import LockstepCommandLine
+import LockstepEventLoop
 import LockstepJSON
+import LockstepRelay
 import LockstepStorageSQLite
 
 /// `lockstep relay check`: checks a store or a backup for missing or damaged data.
@@ -13,7 +16,8 @@ enum RelayStoreCheckCommand {
     discussion: """
       Without BACKUP it checks the store, also while a relay runs on it. It reads everything and \
       changes nothing: SQLite's own check, the tables, the contents of each account, and the hash \
-      of each chunk. The exit code is 1 if there is a fault.
+      of each chunk. The exit code is 1 if there is a fault. The result stands in the folder of \
+      --store, in last-check.json, from which the relay shows it in its metrics.
 
       To check the settings of a relay, use lockstep relay --check.
       """,
@@ -42,6 +46,7 @@ enum RelayStoreCheckCommand {
     let owner = try StoreOwner.become(ofFolder: folder)
     let found = try inspector.run()
     owner?.end()
+    record(found, isBackup: manifest != nil, ofStore: arguments[RelayCommand.store])
     let report = arguments[json] ? found.json(of: folder).text : found.text(of: folder)
     _ = try TerminalOutput.printed(report)
     guard found.faults.isEmpty else {
@@ -52,6 +57,20 @@ enum RelayStoreCheckCommand {
           : "the backup \(folder) is damaged; use another one, and make a new one")
     }
     return .success
+  }
+
+  /// Records the result for the relay, if this user may write into its store.
+  private static func record(_ found: StoreInspection, isBackup: Bool, ofStore store: StoreLocation)
+  {
+    guard case .folder(let folder) = store, SQLiteZoneStore.exists(in: folder),
+      access(folder, W_OK) == 0
+    else { return }
+    let result = CheckResult(
+      at: SystemClock.moment().wall, findings: found.faults.count,
+      target: isBackup ? .backup : .store)
+    UpkeepFiles.attempt { () throws(CommandFailure) in
+      try UpkeepFiles.record(result, ofStore: folder)
+    }
   }
 }
 
