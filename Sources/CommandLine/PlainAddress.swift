@@ -48,8 +48,8 @@ package enum PlainAddress {
     guard case .host(let host, _) = address, host != "localhost",
       IPAddress(host).map({ !loopback.contains(address: $0) }) ?? true
     else { return nil }
-    return "metrics and status are served on \(address.text) without a password and without TLS; "
-      + "restrict access to it, or listen on 127.0.0.1"
+    return "metrics and status are served on \(address.text) without a password, and the owner's "
+      + "page without TLS; restrict access to it, or listen on 127.0.0.1"
   }
 
   private static func isPublic(_ host: String) -> Bool {

@@ -260,6 +260,14 @@ package enum Limits {
   @usableFromInline package static let pairingGuessesInAll = 100
   @usableFromInline package static let pairingWindowMilliseconds: Int64 = 60_000
   @usableFromInline package static let pairingCodesPerAccount = 10
+  /// Time for which a link to the owner's page is valid: long enough to walk to another machine.
+  @usableFromInline package static let adminCodeMilliseconds: Int64 = 10 * 60_000
+  /// Links to the owner's page that are valid at a time; beyond it the oldest is not.
+  @usableFromInline package static let adminCodes = 16
+  /// Longest session of the owner's page: a working day.
+  @usableFromInline package static let adminSessionMilliseconds: Int64 = 12 * 3_600_000
+  /// Sessions of the owner's page at a time; beyond it the oldest ends.
+  @usableFromInline package static let adminSessions = 32
   @usableFromInline package static let devicesPerAccount = 100
 
   // Apps.

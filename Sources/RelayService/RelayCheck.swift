@@ -20,6 +20,7 @@ struct RelayCheck {
     faults = [
       RelayCheck.fault(of: store), RelayCheck.fault(ofCertificate: certificate, key: key),
       pages.flatMap { OwnerPages.fault(of: $0) }, RelayCheck.fault(ofACME: arguments, store),
+      OwnerPageAccess.fault(of: arguments),
     ].compactMap(\.self)
   }
 

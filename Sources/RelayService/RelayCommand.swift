@@ -17,7 +17,10 @@ package enum RelayCommand {
     "Address and port for devices; port 0 selects a free one.")
   static let adminListen = CommandOption.optional(
     "admin-listen", ValueKind.listener,
-    "Address and port for metrics and health; none if not given.")
+    "Address and port for metrics, health and the owner's page; none if not given.")
+  package static let hasAdminPage = CommandOption.flag(
+    "admin-page",
+    "Serve the owner's page at the public address, too; lockstep relay admin prints a link to it.")
   package static let certificate = CommandOption.optional(
     "tls-cert", ValueKind.file,
     "PEM file with the TLS certificate and its chain; plain HTTP if not given.")
@@ -124,8 +127,8 @@ package enum RelayCommand {
       With a subcommand, no relay is started; the subcommand works on a relay's store.
       """,
     options: [
-      listen.entry, adminListen.entry, publicURL.entry, certificate.entry, key.entry,
-      strictTransport.entry,
+      listen.entry, adminListen.entry, hasAdminPage.entry, publicURL.entry, certificate.entry,
+      key.entry, strictTransport.entry,
     ] + RelayACME.options + [
       store.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry, keepAlive.entry,
       compression.entry,
@@ -135,8 +138,8 @@ package enum RelayCommand {
       logLevel.entry, logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
     ],
     subcommands: [
-      RelayBackupCommand.command, RelayRestoreCommand.command, RelayStoreCheckCommand.command,
-      RelayMigrateCommand.command, RelayWakeKeyCommand.command,
+      RelayAdminCommand.command, RelayBackupCommand.command, RelayRestoreCommand.command,
+      RelayStoreCheckCommand.command, RelayMigrateCommand.command, RelayWakeKeyCommand.command,
     ]
   ) { arguments throws(CommandFailure) in
     if arguments[isChecked] {
@@ -146,6 +149,9 @@ package enum RelayCommand {
       ).report(isJSON: arguments[json])
     }
     let acme = try RelayACME(arguments, store: arguments[store])
+    if let fault = OwnerPageAccess.fault(of: arguments) {
+      throw CommandFailure(fault, exitCode: .usage)
+    }
     var configuration = RelayConfiguration()
     configuration.isOpen = arguments[isOpen]
     configuration.nodes = arguments[loops]
@@ -163,6 +169,7 @@ package enum RelayCommand {
     configuration.exempt = arguments[exempt]
     configuration.origins = arguments[origin]
     configuration.publicURL = arguments[publicURL]?.link
+    configuration.hasPublicOwnerPage = arguments[hasAdminPage]
     configuration.hosts = arguments[host].adding([arguments[publicURL]?.host].compactMap(\.self))
     configuration.strictTransportMilliseconds = arguments[strictTransport] ?? 0
     configuration.trustedProxies = arguments[trustProxy]
@@ -204,6 +211,9 @@ package enum RelayCommand {
     }
     guard case .run(_, _, let arguments) = outcome else { return }
     _ = try RelayACME(arguments, store: arguments[store])
+    if let fault = OwnerPageAccess.fault(of: arguments) {
+      throw CommandFailure(fault, exitCode: .usage)
+    }
   }
 
   enum Switch: String, CaseIterable {

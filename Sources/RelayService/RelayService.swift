@@ -60,6 +60,7 @@ package struct RelayService {
       limiter: publicLimiter(configuration), certificate: certificate)
     configuration.ownURL = ownURL(of: publicListeners[0].address)
     let (admin, control) = try openOwnerListeners(ownerConnections)
+    configuration.ownerURL = ownerURL(configuration, admin: admin?.address)
     let debugDump = DebugDump()
     let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(debugDump, metrics))
     let mainThreadHandler = RelayMainThreadHandler(
@@ -72,6 +73,7 @@ package struct RelayService {
     let bus = try store.makeBus()
     let sharesStore = bus != nil
     let measures = metrics.source(of: self.store, fault: store.fileFault)
+    let adminSessions = SharedAdminSessions()
     let shortCommits = configuration.nodes == 1 ? store.makeShortCommits() : nil
     let shortSaves = shortCommits.map { ShortSaves($0, metrics) }
     try startWorkers(of: group, on: store, metrics)
@@ -85,7 +87,7 @@ package struct RelayService {
       try group.add(
         RelayNode(
           configuration: configuration, secrets: Entropy.secrets,
-          random: Entropy.seededRandom(), measures: measures),
+          random: Entropy.seededRandom(), measures: measures, adminSessions: adminSessions),
         listeners: [publicListeners[node]] + owners,
         shortCommits: NodeRunner.ShortCommits(
           accepts: { job in shortSaves?.accepts(job) ?? false },
@@ -167,6 +169,8 @@ package struct RelayService {
         log.info("a device joined", [.device(device), .account(account)])
       case .deviceRevoked(let account, let device):
         log.info("a device was revoked", [.device(device), .account(account)])
+      case .ownerSignedIn(let client):
+        log.info("the owner signed in to the owner's page", [LogLine.Field("client", client.text)])
       case .storeFailed(let error): log.error("\(error)", [LogLine.Field("node", node)])
       case .disk(isLow: true, let free):
         log.error(
@@ -303,6 +307,17 @@ package struct RelayService {
     let isWildcard = host == "0.0.0.0" || host == "::"
     let reached = name ?? (isWildcard ? NetworkAddress.ofThisMachine() ?? "127.0.0.1" : host)
     return RelayAddress(host: reached, port: port, isSecure: isSecure).link
+  }
+
+  /// Returns the URL of the listener that serves the owner's page; nil if none does.
+  private func ownerURL(_ configuration: RelayConfiguration, admin: PeerAddress?) -> String? {
+    if configuration.hasPublicOwnerPage {
+      return configuration.publicURL ?? configuration.ownURL
+    }
+    guard case .host(let host, let port) = admin else { return nil }
+    let isWildcard = host == "0.0.0.0" || host == "::"
+    let reached = isWildcard ? NetworkAddress.ofThisMachine() ?? "127.0.0.1" : host
+    return RelayAddress(host: reached, port: port).link
   }
 
   private func logStart(

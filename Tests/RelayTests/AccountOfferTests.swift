@@ -32,6 +32,14 @@ struct AccountOfferTests {
     }
   }
 
+  @Test func theLinkIsThatOfARelayWithAnAddress() throws {
+    var (offer, _) = try AccountOffer.make(label: "", secrets: secrets, wall: 5)
+    #expect(offer.link == nil && offer.json["link"] == nil)
+    offer.pairing.relay = "https://sync.example"
+    #expect(offer.json["link"]?.string == "https://sync.example/#code=\(offer.pairing.code)")
+    #expect(try AccountOffer.decoded(body: offer.encodedBody()) == offer)
+  }
+
   @Test func aLabelHasABound() throws {
     let longest = String(repeating: "a", count: Limits.nameBytes)
     #expect(throws: Never.self) {

@@ -35,6 +35,10 @@ struct OwnerTests {
       (route("PUT", id, "plan"), .setPlan(account)),
       (route("POST", id, "pairings"), .issuePairing(account)),
       (route("GET", id, "devices"), .devices(account)),
+      (
+        route("DELETE", id, "devices", "0000000000000005"),
+        .revokeDevice(account, DeviceID(rawValue: 5))
+      ),
       (route("GET", id, "changes"), .changes(account, FetchQuery())),
       (route("GET", id, "chunks", hash.text), .chunk(account, hash)),
     ]
@@ -55,20 +59,30 @@ struct OwnerTests {
     }
   }
 
-  @Test func noOtherDoorLeadsToThem() {
-    for listenerKind in [Opening.ListenerKind.public, .admin] {
-      for routing in [
-        route("GET", listenerKind: listenerKind), route("POST", listenerKind: listenerKind),
-        route("DELETE", id, listenerKind: listenerKind),
-        route("PUT", id, "plan", listenerKind: listenerKind),
-        route("GET", id, "changes", listenerKind: listenerKind),
-      ] {
-        guard case .refused(let refusal, []) = routing else {
-          Issue.record("\(routing) at \(listenerKind)")
-          continue
-        }
-        #expect(refusal.code == .notFound)
+  @Test func thePublicDoorDoesNotLeadToThem() {
+    for routing in [
+      route("GET", listenerKind: .public), route("POST", listenerKind: .public),
+      route("DELETE", id, listenerKind: .public), route("PUT", id, "plan", listenerKind: .public),
+      route("GET", id, "changes", listenerKind: .public),
+    ] {
+      guard case .refused(let refusal, []) = routing else {
+        Issue.record("\(routing)")
+        continue
       }
+      #expect(refusal.code == .notFound)
+    }
+  }
+
+  @Test func whatIsWrongWithAPathIsToldToTheOwnerAlone() {
+    for routing in [
+      route("GET", "x", listenerKind: .admin),
+      route("GET", query: [("limit", "0")], listenerKind: .admin),
+    ] {
+      guard case .call(let call) = routing, case .owner(.refused) = call else {
+        Issue.record("\(routing)")
+        continue
+      }
+      #expect(call.needsOwner)
     }
   }
 

@@ -5,11 +5,15 @@ import Testing
 
 struct WebAssetCacheTests {
   private let cache = WebAssetCache(
-    ["index.html", "client/limits.js", "status/index.html", "status/status.js"]
-      .map { PageFile(path: $0, bytes: Array($0.utf8)) })
+    [
+      "index.html", "client/limits.js", "page/index.html", "page/page.js", "status/index.html",
+      "status/status.js", "admin/index.html", "admin/admin.js",
+    ].map { PageFile(path: $0, bytes: Array($0.utf8)) })
 
-  private func path(_ path: [String], _ listenerKind: Opening.ListenerKind) -> String? {
-    cache.page(at: path, listenerKind: listenerKind)?.path
+  private func path(
+    _ path: [String], _ listenerKind: Opening.ListenerKind, hasPublicOwnerPage: Bool = false
+  ) -> String? {
+    cache.page(at: path, listenerKind: listenerKind, hasPublicOwnerPage: hasPublicOwnerPage)?.path
   }
 
   @Test func eachDoorHasItsPages() {
@@ -19,11 +23,28 @@ struct WebAssetCacheTests {
       #expect(path(["status"], listenerKind) == "status/index.html")
       #expect(path(["status", ""], listenerKind) == "status/index.html")
       #expect(path(["status", "status.js"], listenerKind) == "status/status.js")
+      #expect(path(["admin"], listenerKind) == "admin/index.html")
+      #expect(path(["admin", "admin.js"], listenerKind) == "admin/admin.js")
+      #expect(path(["page", "page.js"], listenerKind) == "page/page.js")
+      #expect(path(["page", ""], listenerKind) == nil)
       #expect(path([], listenerKind) == nil)
       #expect(path(["client", "limits.js"], listenerKind) == nil)
     }
     #expect(path(["status"], .public) == nil)
     #expect(path(["status", "status.js"], .public) == nil)
+    #expect(path(["admin"], .public) == nil)
+    #expect(path(["admin", "admin.js"], .public) == nil)
+  }
+
+  @Test func theOwnersPageMayBePublic() {
+    func found(_ names: [String]) -> String? { path(names, .public, hasPublicOwnerPage: true) }
+    #expect(found(["admin"]) == "admin/index.html")
+    #expect(found(["admin", ""]) == "admin/index.html")
+    #expect(found(["admin", "admin.js"]) == "admin/admin.js")
+    #expect(found(["status", "status.js"]) == "status/status.js")
+    for names in [["status"], ["status", ""], ["status", "index.html"]] {
+      #expect(found(names) == nil, "\(names)")
+    }
   }
 
   @Test func nothingElseIsThere() {

@@ -146,13 +146,19 @@ package struct AccountOffer: Hashable, Sendable {
     UInt32(truncatingIfNeeded: secrets.word())
   }
 
+  /// Link that a browser opens to join the account; nil if the relay's address is not known.
+  package var link: String? { pairing.relay.map { "\($0)/#code=\(pairing.code)" } }
+
   /// The answer to `POST /v1/admin/accounts`, and to `POST /v1/admin/accounts/{id}/pairings`.
-  package func encodedBody() -> [UInt8] {
-    let body: JSONValue = [
+  package func encodedBody() -> [UInt8] { json.serialized() }
+
+  package var json: JSONValue {
+    let json: JSONValue = [
       "accountID": .string(account.text), "code": .string(pairing.code),
       "expiresAt": JSONValue(integerLiteral: pairing.expiresAt),
     ]
-    return body.setting("relay", to: pairing.relay.map { .string($0) }).serialized()
+    return json.setting("relay", to: pairing.relay.map { .string($0) })
+      .setting("link", to: link.map { .string($0) })
   }
 
   /// Throws `badMessage` or `badJSON` if `body` is not such an answer.

@@ -3,8 +3,8 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// The calls of a relay's owner, accepted on the control socket only. They apply to any account;
-/// none of them interprets the contents of a record.
+/// The calls of a relay's owner on the store: from the control socket, or with a session of the
+/// owner's page. They apply to any account; none of them interprets the contents of a record.
 enum AdminCall: Hashable, Sendable {
   /// Creates an account without devices, and a pairing code for its first device.
   case createAccount
@@ -14,16 +14,19 @@ enum AdminCall: Hashable, Sendable {
   case setPlan(AccountID)
   case issuePairing(AccountID)
   case devices(AccountID)
+  case revokeDevice(AccountID, DeviceID)
   case changes(AccountID, FetchQuery)
   /// A whole chunk of a file.
   case chunk(AccountID, ChunkHash)
   case wakeKeys
   /// Makes a new key for push services.
   case addWakeKey
+  /// Its path or its query is invalid.
+  case refused(Refusal)
 }
 
-/// A caller on the control socket. No authentication is needed: the socket is in the store's
-/// folder, which only its owner can access.
+/// The relay's owner. On the control socket no authentication is needed: the socket is in the
+/// store's folder, which only its owner can access.
 struct Owner: Sendable {
   /// Performs the call. `body`: at most `Call.bodyLimit` bytes. Throws a refusal if it is invalid.
   func perform(
@@ -54,6 +57,9 @@ struct Owner: Sendable {
         .issuePairing(account, pairing),
         .owner(.paired(AccountOffer(account: account, pairing: offer))))
     case .devices(let account): return .read(.devices(account), .owner(.devices(account)))
+    case .revokeDevice(let account, let device):
+      return .commit(.revokeDevice(account, device), .owner(.revoked(account, device)))
+    case .refused(let refusal): throw refusal
     case .changes(let account, let query):
       return .read(
         .changes(account, since: query.since, zones: ZoneSelection(query.zone), limit: query.limit),
@@ -113,6 +119,7 @@ enum AdminCommitResponse: Hashable, Sendable {
   case paired(AccountOffer)
   case planSet(AccountID, Plan)
   case removed(AccountID)
+  case revoked(AccountID, DeviceID)
   case wakeKeys(at: Int64)
 
   /// Returns the answer. Throws the store's refusal.
@@ -122,7 +129,7 @@ enum AdminCommitResponse: Hashable, Sendable {
     case (.created(let offer), .done), (.paired(let offer), .done):
       return Answer(status: 201, json: offer.encodedBody())
     case (.planSet(_, let plan), .done): return Answer(status: 200, json: plan.encodedBody())
-    case (.removed, .done): return Answer(status: 204)
+    case (.removed, .done), (.revoked, .done): return Answer(status: 204)
     case (.wakeKeys(let wall), .wakeKeys(let keys)):
       return Answer(status: 201, json: WakeKeyList(keys, at: wall).encodedBody())
     default: throw StoreHealth.mismatch

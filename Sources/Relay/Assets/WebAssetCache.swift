@@ -5,10 +5,14 @@ import LockstepStorage
 import LockstepWire
 
 /// The web pages of a relay: the account's pages on the public listener, and the owner's pages, in
-/// the folder `status`, on the admin and control listeners.
+/// the folders `status` and `admin`, on the admin and control listeners. The page in `admin` may be
+/// served on the public listener, too.
 @usableFromInline
 package struct WebAssetCache: Sendable, Hashable {
-  private static let ownerFolder = "status"
+  static let ownerPageFolder = "admin"
+  private static let statusFolder = "status"
+  /// Folders of scripts, styles and icons that the owner's page shares with other pages.
+  private static let sharedFolders = ["page", "json", "apps", "sealing", "model"]
   private let files: [String: PageFile]
   /// True if the owner has a folder of pages (`PageFolder`).
   private let hasFolder: Bool
@@ -21,19 +25,37 @@ package struct WebAssetCache: Sendable, Hashable {
   }
 
   /// Returns the call for a path of a page; nil if there is none on that listener.
-  func call(at path: [String], listenerKind: Opening.ListenerKind) -> Call? {
+  func call(
+    at path: [String], listenerKind: Opening.ListenerKind, hasPublicOwnerPage: Bool = false
+  ) -> Call? {
     if hasFolder, listenerKind == .public, let names = PageFolderEntry.names(of: path) {
       return .ownPage(names)
     }
-    return page(at: path, listenerKind: listenerKind).map { .page($0) }
+    return page(
+      at: path, listenerKind: listenerKind, hasPublicOwnerPage: hasPublicOwnerPage
+    ).map { .page($0) }
   }
 
   /// Returns the page at a path for requests on that listener; nil if there is none.
-  func page(at path: [String], listenerKind: Opening.ListenerKind) -> PageFile? {
-    guard (path.first == WebAssetCache.ownerFolder) == (listenerKind != .public) else { return nil }
-    let name =
-      path == [WebAssetCache.ownerFolder]
-      ? WebAssetCache.ownerFolder + "/" : path.joined(separator: "/")
+  /// `hasPublicOwnerPage`: the public listener serves the owner's page.
+  func page(
+    at path: [String], listenerKind: Opening.ListenerKind, hasPublicOwnerPage: Bool = false
+  ) -> PageFile? {
+    let folder = path.first ?? ""
+    let isInFolder = path.count > 1 && path.last?.isEmpty == false
+    let isServed =
+      switch (listenerKind, folder) {
+      case (.public, Self.ownerPageFolder): hasPublicOwnerPage
+      // The page draws figures as the status page does, which itself is not public.
+      case (.public, Self.statusFolder):
+        hasPublicOwnerPage && isInFolder && path.last != "index.html"
+      case (.public, _): true
+      case (_, Self.ownerPageFolder), (_, Self.statusFolder): true
+      case (_, _): isInFolder && Self.sharedFolders.contains(folder)
+      }
+    guard isServed else { return nil }
+    let isFolder = path == [Self.statusFolder] || path == [Self.ownerPageFolder]
+    let name = isFolder ? folder + "/" : path.joined(separator: "/")
     return files[name.isEmpty || name.hasSuffix("/") ? name + "index.html" : name]
   }
 }

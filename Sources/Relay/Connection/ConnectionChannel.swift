@@ -208,11 +208,24 @@ struct ConnectionChannel: Sendable {
 
   // MARK: client and session
 
-  /// Determines the client of a request. Returns the origin of its page.
+  /// Determines the client of a request. Returns the origin of its page. `isOfOwner`: the request
+  /// is for the owner's page or one of its calls.
   mutating func identifyClient(
-    _ head: HTTPRequestHead, _ services: inout RelayServices
+    _ head: HTTPRequestHead, isOfOwner: Bool, _ services: inout RelayServices
   ) -> CrossOrigin {
-    guard opening.listenerKind == .public else { return .none }
+    let host = head.target.authority ?? head.headers["Host"]
+    switch opening.listenerKind {
+    case .public: break
+    case .control, .outgoing: return .none
+    case .admin:
+      guard isOfOwner else { return .none }
+      // A proxy in front of this listener may have TLS.
+      return CrossOrigin(
+        ofOwner: head.headers,
+        own: ["http", "https"].map { scheme in
+          host.flatMap { AllowedOrigins.normalized("\(scheme)://\($0)") }
+        })
+    }
     if client.isBehindProxy {
       releaseMemory(&services)
       client = ClientAddress(opening, headers: head.headers, services.configuration)
@@ -220,11 +233,19 @@ struct ConnectionChannel: Sendable {
     if !services.hasReportedProxy, client.isUndeclared(head.headers) {
       services.reportUndeclaredProxy(network)
     }
+    if isOfOwner {
+      return CrossOrigin(
+        ofOwner: head.headers,
+        own: [
+          client.ownOrigin(host: host, isSecure: opening.isSecure),
+          services.configuration.publicURL.flatMap(AllowedOrigins.normalized),
+        ])
+    }
     // Its own origin is evaluated for a page's request alone: its text takes long to make.
     return CrossOrigin(
       head.headers, services.configuration.origins,
       own: client.ownOrigin(
-        host: head.target.authority ?? head.headers["Host"], isSecure: opening.isSecure))
+        host: host, isSecure: opening.isSecure))
   }
 
   /// Returns the refusal of a request that names another host than the relay (`AllowedHosts`); nil
@@ -336,12 +357,7 @@ struct ConnectionChannel: Sendable {
 
   /// Counts a guess of a pairing code here and, by news, on all other nodes.
   mutating func countGuess(_ services: inout RelayServices) throws(Refusal) {
-    let address = network
-    if let wait = services.admission.guesses.wait(for: address, at: services.moment.instant) {
-      throw Admission.tooManyGuesses(wait)
-    }
-    services.admission.guesses.recordGuess(from: address, at: services.moment.instant)
-    services.actions.append(.broadcast(.pairingGuess(address: address)))
+    try services.countGuess(from: network)
   }
 
   /// Throws if the account may not hold one more socket, stream or waiting poll on this node.

@@ -175,7 +175,10 @@ struct HTTPConnection: Sendable {
   ) {
     services.status.requests += 1
     lastPoll = nil
-    crossOrigin = channel.identifyClient(head, &services)
+    let isOfOwner =
+      Router.isOfOwner(head.target.path)
+      && (channel.opening.listenerKind != .public || services.configuration.hasPublicOwnerPage)
+    crossOrigin = channel.identifyClient(head, isOfOwner: isOfOwner, &services)
     let (call, pendingAnswer) = routeRequest(head, &channel, &services)
     exchange = CopyOnWriteBox(
       HTTPExchange(
@@ -199,24 +202,40 @@ struct HTTPConnection: Sendable {
     let routing = Router.route(
       method: head.method, target: head.target,
       listenerKind: channel.opening.listenerKind,
+      hasPublicOwnerPage: services.configuration.hasPublicOwnerPage,
       pages: services.configuration.pages)
     if let refusal = channel.refusalOfHost(head, of: routing, &services) {
       return (nil, Answer(refusal))
     }
     switch routing {
     case .options(let methods):
-      return (nil, .options(methods: methods, isForeign: crossOrigin == .foreign))
+      return (nil, .options(methods: methods, isForeign: crossOrigin.allowsNoPreflight))
     case .refused(let refusal, let methods):
       return (nil, Answer(refusal, methods: methods))
     case .call(let routed):
       let call = RequestCheck.checkBody(
         RequestCheck.resolveStatusPage(routed, head, services.configuration.pages), head)
+      parser.bodyLimit = call.bodyLimit
+      if let answer = answer(withoutOwner: call, head, &channel, &services) {
+        return (call, answer)
+      }
       let refusal =
         HTTPConnection.refusal(of: call, head, &services)
         ?? RequestCheck.refusal(ofOriginOf: call, crossOrigin)
-      parser.bodyLimit = call.bodyLimit
       return (call, refusal.map { Answer($0) })
     }
+  }
+
+  /// Returns the answer to a call of the relay's owner that somebody else makes; nil if it is the
+  /// owner's, or no such call.
+  private func answer(
+    withoutOwner call: Call, _ head: HTTPRequestHead, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) -> Answer? {
+    guard call.needsOwner, channel.opening.listenerKind != .control, services.stage == .running
+    else { return nil }
+    if let refusal = RequestCheck.refusal(ofOriginOf: call, crossOrigin) { return Answer(refusal) }
+    return services.refusalOfOwner(RequestCheck.bearerToken(head.headers))
   }
 
   /// Refuses a client that exceeds its rate, whatever else is wrong with the request.
@@ -253,7 +272,7 @@ struct HTTPConnection: Sendable {
       isNeeded = headers.contains("Authorization")
       // Behind a proxy, the request before on this connection may be from another client.
       if !isNeeded { channel.signOut(&services) }
-    case .unauthenticated, .owner, .health, .page, .ownPage, nil: isNeeded = false
+    case .unauthenticated, .owner, .ownerProcess, .health, .page, .ownPage, nil: isNeeded = false
     }
     guard isNeeded, let token = RequestCheck.bearerToken(headers) else {
       if isNeeded { exchange?.value.pendingAnswer = .missingToken }
@@ -332,7 +351,8 @@ struct HTTPConnection: Sendable {
     switch exchange?.value.call {
     case .signed(let call): refusal = session.refusal(of: call)
     case .upload: refusal = session.refusalOfUpload
-    case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil: refusal = nil
+    case .unauthenticated, .owner, .ownerProcess, .health, .page, .ownPage, .socket, nil:
+      refusal = nil
     }
     if let refusal { refuseRequest(Answer(refusal), &services) }
   }
@@ -398,6 +418,12 @@ struct HTTPConnection: Sendable {
         try performStep(step, &channel, &services)
       case .owner(let call):
         try performStep(Owner().perform(call, body: body, in: context), &channel, &services)
+      case .ownerProcess(let call):
+        let token = (exchange?.value.head.headers).flatMap(RequestCheck.bearerToken)
+        let hash = token.map { TokenHash(DeviceToken.hash($0)) }
+        answer(
+          try services.answer(to: call, body: body, token: hash, from: channel.network), &channel,
+          &services)
       case .signed(let call):
         guard let session = channel.session,
           let headers = exchange?.value.head.headers
@@ -829,7 +855,7 @@ struct HTTPConnection: Sendable {
       channel.close(.afterSending, &services)
     case .signed, .upload: answer(Answer(refusal), isLast: true, &channel, &services)
     // The request does not need a signed-in device.
-    case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil:
+    case .unauthenticated, .owner, .ownerProcess, .health, .page, .ownPage, .socket, nil:
       channel.signOut(&services)
     }
   }

@@ -9,6 +9,8 @@ enum Call: Hashable, Sendable {
   case signed(SignedCall)
   /// For the relay's owner only.
   case owner(AdminCall)
+  /// For the relay's owner only, except the beginning of a session.
+  case ownerProcess(OwnerProcessCall)
   /// Upload of a chunk of a file by a signed-in device; written as it arrives.
   case upload(ChunkHash)
   /// Health and metrics of the process, for supervisors.
@@ -105,8 +107,18 @@ extension Call {
     // The error is reported whatever body follows.
     case .upload, .signed(.refused): Limits.chunkBytes
     case .owner(.setPlan): Limits.planBodyBytes
-    case .unauthenticated, .signed, .owner, .health, .page, .ownPage, .socket:
+    case .unauthenticated, .signed, .owner, .ownerProcess, .health, .page, .ownPage, .socket:
       Limits.smallBodyBytes
+    }
+  }
+
+  /// True if it is for the relay's owner only. The control socket identifies the owner; elsewhere a
+  /// session of the owner's page is needed.
+  var needsOwner: Bool {
+    switch self {
+    case .owner: true
+    case .ownerProcess(let call): call != .signIn
+    case .unauthenticated, .signed, .upload, .health, .page, .ownPage, .socket: false
     }
   }
 
@@ -116,7 +128,7 @@ extension Call {
     case .unauthenticated(.createAccount), .unauthenticated(.join), .signed(.renameDevice),
       .signed(.save), .signed(.putRecord), .signed(.putSubscription), .signed(.missingChunks),
       .signed(.putWake), .signed(.verifyWake), .signed(.issuePairing), .owner(.createAccount),
-      .owner(.issuePairing), .owner(.setPlan):
+      .owner(.issuePairing), .owner(.setPlan), .ownerProcess(.signIn):
       true
     case .unauthenticated(.time), .unauthenticated(.limits),
       .signed(.listDevices), .signed(.revokeDevice), .signed(.record), .signed(.changes),
@@ -124,7 +136,7 @@ extension Call {
       .signed(.events), .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
       .signed(.subscription), .signed(.removeSubscription), .signed(.chunk), .signed(.renewChunk),
       .signed(.listWakes), .signed(.wake), .signed(.removeWake), .signed(.refused), .upload, .owner,
-      .health, .page, .ownPage, .socket:
+      .ownerProcess, .health, .page, .ownPage, .socket:
       false
     }
   }

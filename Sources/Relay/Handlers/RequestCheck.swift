@@ -4,15 +4,18 @@ import LockstepWire
 /// Checks of a request by its head, before its body comes.
 enum RequestCheck {
   /// Returns the refusal of a call that needs no token, from a page of a foreign origin. The
-  /// answers to all other calls are withheld from the page by its browser.
+  /// answers to all other calls are withheld from the page by its browser. The owner's calls are
+  /// refused to all pages but the owner's.
   static func refusal(
     ofOriginOf call: Call, _ crossOrigin: CrossOrigin
   ) -> Refusal? {
+    if crossOrigin == .ownPagesOnly(isForeign: true) { return CrossOrigin.ownerRefusal }
     guard crossOrigin == .foreign else { return nil }
     switch call {
     case .socket, .unauthenticated(.createAccount), .unauthenticated(.join):
       return CrossOrigin.refusal
-    case .unauthenticated, .signed, .owner, .upload, .health, .page, .ownPage: return nil
+    case .unauthenticated, .signed, .owner, .ownerProcess, .upload, .health, .page, .ownPage:
+      return nil
     }
   }
 
@@ -33,7 +36,7 @@ enum RequestCheck {
     guard let refusal = refusal(ofBodyOf: call, head) else { return call }
     switch call {
     case .signed, .upload: return .signed(.refused(refusal))
-    case .unauthenticated, .owner, .health, .page, .ownPage, .socket: return call
+    case .unauthenticated, .owner, .ownerProcess, .health, .page, .ownPage, .socket: return call
     }
   }
 

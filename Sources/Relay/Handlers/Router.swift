@@ -18,33 +18,58 @@ enum Router {
     /// `*` matches any segment.
     var pattern: [String]
     var listenerKinds: [Opening.ListenerKind]
+    /// True if the public listener serves it, too, if the owner's page is served there.
+    var isOfOwnerPage: Bool
     var make: @Sendable (RequestTarget) throws(Refusal) -> Call
 
     init(
       _ method: String, _ pattern: String,
-      _ listenerKinds: [Opening.ListenerKind] = [.public, .control],
+      _ listenerKinds: [Opening.ListenerKind] = [.public, .control], isOfOwnerPage: Bool = false,
       _ make: @escaping @Sendable (RequestTarget) throws(Refusal) -> Call
     ) {
       self.method = method
       self.pattern = pattern.split(separator: "/").map(String.init)
       self.listenerKinds = listenerKinds
+      self.isOfOwnerPage = isOfOwnerPage
       self.make = make
     }
 
+    /// A call of the owner's, which the owner's page makes.
+    static func owner(
+      _ method: String, _ pattern: String,
+      _ listenerKinds: [Opening.ListenerKind] = internalListeners,
+      _ make: @escaping @Sendable (RequestTarget) throws(Refusal) -> AdminCall
+    ) -> Entry {
+      Entry(method, "v1/admin/" + pattern, listenerKinds, isOfOwnerPage: true) {
+        (target) throws(Refusal) in .owner(try make(target))
+      }
+    }
+  }
+
+  /// The listener of a request, and the owner's setting for it.
+  private struct Place {
+    let listenerKind: Opening.ListenerKind
+    let hasPublicOwnerPage: Bool
+
+    func serves(_ route: Route) -> Bool {
+      route.listenerKinds.contains(listenerKind)
+        || listenerKind == .public && hasPublicOwnerPage && route.isOfOwnerPage
+    }
   }
 
   /// The entries of one path, one per method.
   private struct Route {
     let pattern: [String]
     let listenerKinds: [Opening.ListenerKind]
+    let isOfOwnerPage: Bool
     var entries: [Entry]
 
     /// True if the pattern matches. `path` must have the same number of segments.
-    func matches(_ path: [String], at listenerKind: Opening.ListenerKind) -> Bool {
+    func matches(_ path: [String], at place: Place) -> Bool {
       for index in pattern.indices where pattern[index] != path[index] && pattern[index] != "*" {
         return false
       }
-      return listenerKinds.contains(listenerKind)
+      return place.serves(self)
     }
   }
 
@@ -61,12 +86,15 @@ enum Router {
       let count = entry.pattern.count
       let known = routes[count].firstIndex {
         $0.pattern == entry.pattern && $0.listenerKinds == entry.listenerKinds
+          && $0.isOfOwnerPage == entry.isOfOwnerPage
       }
       if let known {
         routes[count][known].entries.append(entry)
       } else {
         routes[count].append(
-          Route(pattern: entry.pattern, listenerKinds: entry.listenerKinds, entries: [entry]))
+          Route(
+            pattern: entry.pattern, listenerKinds: entry.listenerKinds,
+            isOfOwnerPage: entry.isOfOwnerPage, entries: [entry]))
       }
     }
     return routes
@@ -157,46 +185,67 @@ enum Router {
 
   /// The calls of the relay's owner. docs/protocol.md does not list them: devices do not use them.
   private static let owner = [
-    Entry("POST", "v1/admin/accounts", [.control]) { _ in .owner(.createAccount) },
-    Entry("GET", "v1/admin/accounts", [.control]) { (target) throws(Refusal) in
-      .owner(try accountsQuery(target))
+    Entry.owner("POST", "accounts") { _ in .createAccount },
+    Entry.owner("GET", "accounts") { (target) throws(Refusal) in try accountsQuery(target) },
+    Entry.owner("GET", "accounts/*") { (target) throws(Refusal) in
+      .account(try account(target.path[3]))
     },
-    Entry("GET", "v1/admin/accounts/*", [.control]) { (target) throws(Refusal) in
-      .owner(.account(try account(target.path[3])))
+    Entry.owner("DELETE", "accounts/*") { (target) throws(Refusal) in
+      .removeAccount(try account(target.path[3]))
     },
-    Entry("DELETE", "v1/admin/accounts/*", [.control]) { (target) throws(Refusal) in
-      .owner(.removeAccount(try account(target.path[3])))
+    Entry.owner("PUT", "accounts/*/plan") { (target) throws(Refusal) in
+      .setPlan(try account(target.path[3]))
     },
-    Entry("PUT", "v1/admin/accounts/*/plan", [.control]) { (target) throws(Refusal) in
-      .owner(.setPlan(try account(target.path[3])))
+    Entry.owner("POST", "accounts/*/pairings") { (target) throws(Refusal) in
+      .issuePairing(try account(target.path[3]))
     },
-    Entry("POST", "v1/admin/accounts/*/pairings", [.control]) { (target) throws(Refusal) in
-      .owner(.issuePairing(try account(target.path[3])))
+    Entry.owner("GET", "accounts/*/devices") { (target) throws(Refusal) in
+      .devices(try account(target.path[3]))
     },
-    Entry("GET", "v1/admin/accounts/*/devices", [.control]) { (target) throws(Refusal) in
-      .owner(.devices(try account(target.path[3])))
+    Entry.owner("DELETE", "accounts/*/devices/*") { (target) throws(Refusal) in
+      .revokeDevice(try account(target.path[3]), try device(target.path[5]))
     },
-    Entry("GET", "v1/admin/accounts/*/changes", [.control]) { (target) throws(Refusal) in
-      .owner(.changes(try account(target.path[3]), try fetchQuery(target)))
+    Entry.owner("GET", "accounts/*/changes") { (target) throws(Refusal) in
+      .changes(try account(target.path[3]), try fetchQuery(target))
     },
-    Entry("GET", "v1/admin/wake-keys", [.control]) { _ in .owner(.wakeKeys) },
-    Entry("POST", "v1/admin/wake-keys", [.control]) { _ in .owner(.addWakeKey) },
-    Entry("GET", "v1/admin/accounts/*/chunks/*", [.control]) { (target) throws(Refusal) in
-      .owner(.chunk(try account(target.path[3]), try chunk(target.path[5])))
+    Entry.owner("GET", "wake-keys") { _ in .wakeKeys },
+    Entry.owner("POST", "wake-keys") { _ in .addWakeKey },
+    Entry.owner("GET", "accounts/*/chunks/*") { (target) throws(Refusal) in
+      .chunk(try account(target.path[3]), try chunk(target.path[5]))
+    },
+    Entry("POST", "v1/admin/codes", [.control]) { _ in .ownerProcess(.issueCode) },
+    Entry("POST", "v1/admin/sessions", [.admin], isOfOwnerPage: true) { _ in
+      .ownerProcess(.signIn)
+    },
+    Entry("DELETE", "v1/admin/sessions", [.admin], isOfOwnerPage: true) { _ in
+      .ownerProcess(.signOut)
+    },
+    Entry("GET", "v1/admin/store", internalListeners, isOfOwnerPage: true) { _ in
+      .ownerProcess(.storeFacts)
+    },
+    Entry("GET", "v1/admin/metrics", internalListeners, isOfOwnerPage: true) { _ in
+      .ownerProcess(.metrics)
     },
   ]
 
+  /// True for the paths of the owner's page and of the owner's calls.
+  static func isOfOwner(_ path: [String]) -> Bool {
+    path.first == WebAssetCache.ownerPageFolder || path.starts(with: ["v1", "admin"])
+  }
+
+  /// `hasPublicOwnerPage`: the public listener serves the owner's page and the owner's calls.
   static func route(
     method: String, target: RequestTarget, listenerKind: Opening.ListenerKind,
-    pages: WebAssetCache = WebAssetCache()
+    hasPublicOwnerPage: Bool = false, pages: WebAssetCache = WebAssetCache()
   ) -> Routing {
+    let place = Place(listenerKind: listenerKind, hasPublicOwnerPage: hasPublicOwnerPage)
     guard
-      let found = route(matching: target.path, at: listenerKind)?.entries
-        ?? pages.call(at: target.path, listenerKind: listenerKind).map({ call in
-          [Entry("GET", "") { _ in call }]
-        })
+      let found = route(matching: target.path, at: place)?.entries
+        ?? pages.call(
+          at: target.path, listenerKind: listenerKind, hasPublicOwnerPage: hasPublicOwnerPage
+        ).map({ call in [Entry("GET", "") { _ in call }] })
     else {
-      return .refused(nothing(at: target, listenerKind), methods: [])
+      return .refused(nothing(at: target, place), methods: [])
     }
     // HEAD gets the header of GET's answer (RFC 9110 section 9.3.2), or has its own call.
     let exact = found.first { $0.method == method }
@@ -221,7 +270,10 @@ enum Router {
       return .call(call)
     } catch {
       // The listener identifies the owner.
-      if entry.listenerKinds == [.control] { return .refused(error, methods: []) }
+      if entry.isOfOwnerPage {
+        return listenerKind == .control
+          ? .refused(error, methods: []) : .call(.owner(.refused(error)))
+      }
       // All other clients must be authenticated before their request is judged, and only calls of
       // signed-in devices have parameters in path or query.
       return .call(.signed(.refused(error)))
@@ -229,7 +281,7 @@ enum Router {
   }
 
   private static func nothing(
-    at target: RequestTarget, _ listenerKind: Opening.ListenerKind
+    at target: RequestTarget, _ place: Place
   ) -> Refusal {
     let isOfZone = target.path.starts(with: ["v1", "zones"])
     if let name = target.path.first, target.path.count == 1, name.hasPrefix("lockstep-"),
@@ -245,18 +297,18 @@ enum Router {
         ? "Nothing exists at this path; quote a slash in a zone or a name as %2F (in Python: "
           + "urllib.parse.quote(zone, safe=\"\"))."
         : "Nothing exists at this path; "
-          + (nearestPath(to: target.path, at: listenerKind).map { "did you mean \($0)?" }
+          + (nearestPath(to: target.path, at: place).map { "did you mean \($0)?" }
             ?? "check it."))
   }
 
   /// Returns the path of a call that a person may have meant, with `*` for names; nil if none is
   /// near. Long paths have no nearest one: the search costs their length.
   private static func nearestPath(
-    to path: [String], at listenerKind: Opening.ListenerKind
+    to path: [String], at place: Place
   ) -> String? {
     guard path.reduce(0, { $0 + 1 + $1.utf8.count }) <= nearestBytes else { return nil }
     var nearest: (route: Route, slips: Int)?
-    for route in routes.flatMap({ $0 }) where route.listenerKinds.contains(listenerKind) {
+    for route in routes.flatMap({ $0 }) where place.serves(route) {
       let places = route.pattern.indices.filter { route.pattern[$0] != "*" }
       let hasNames = places.count < route.pattern.count
       guard !hasNames || route.pattern.count == path.count else { continue }
@@ -273,11 +325,11 @@ enum Router {
 
   /// Returns the route of a path. A literal path takes precedence over a pattern.
   private static func route(
-    matching path: [String], at listenerKind: Opening.ListenerKind
+    matching path: [String], at place: Place
   ) -> Route? {
     guard path.count < routes.count else { return nil }
     var found: Route?
-    for route in routes[path.count] where route.matches(path, at: listenerKind) {
+    for route in routes[path.count] where route.matches(path, at: place) {
       if route.pattern == path { return route }
       if found == nil { found = route }
     }

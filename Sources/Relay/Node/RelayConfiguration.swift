@@ -33,6 +33,10 @@ package struct RelayConfiguration: Sendable, Hashable {
   @usableFromInline package var publicURL: String?
   /// URL for the owner's links if `publicURL` is nil: that of the address it listens on.
   @usableFromInline package var ownURL: String?
+  /// True if the owner's page is served on the public listener, too.
+  @usableFromInline package var hasPublicOwnerPage = false
+  /// URL of the listener that serves the owner's page, for its links; nil if none does.
+  @usableFromInline package var ownerURL: String?
   /// The names by which clients may reach the relay.
   @usableFromInline package var hosts = AllowedHosts()
   /// Milliseconds for which browsers that came by TLS must use only TLS (RFC 6797); 0: the header

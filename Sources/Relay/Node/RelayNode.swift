@@ -33,13 +33,14 @@ package struct RelayNode: Node, ~Copyable {
   var durableAt: Instant?
 
   /// `secrets` draws tokens and codes; `random` only spreads work that must not happen all at once;
-  /// `measures` are shown in metrics.
+  /// `measures` are shown in metrics; `adminSessions` are the same for all nodes of a process.
   @usableFromInline
   package init(
     configuration: RelayConfiguration, secrets: SecretSource, random: SeededRandom,
-    measures: MeasureSource = .none
+    measures: MeasureSource = .none,
+    adminSessions: any AdminSessionStore = AdminSessionTable()
   ) {
-    services = RelayServices(configuration, secrets, random, measures)
+    services = RelayServices(configuration, secrets, random, measures, adminSessions)
     // One sweep for all nodes.
     if configuration.node == 0 { services.collect() }
   }

@@ -22,6 +22,8 @@ package enum RelayReport: Sendable, Hashable {
   case accountRemoved(AccountID)
   case deviceJoined(AccountID, DeviceID)
   case deviceRevoked(AccountID, DeviceID)
+  /// The relay's owner signed in to the owner's page.
+  case ownerSignedIn(PeerNetwork)
   /// The store failed; nothing was done. Reported once, until it works again.
   case storeFailed(StorageError)
   case storeRecovered

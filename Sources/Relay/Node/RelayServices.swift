@@ -20,6 +20,8 @@ struct RelayServices: ~Copyable {
   private let byAddress: any Sendable = ()
   /// Its keys for push services may change while the relay runs.
   var configuration: RelayConfiguration
+  /// Sign-ins to the owner's page, of all nodes.
+  var adminSessions: any AdminSessionStore
   let secrets: SecretSource
   let measures: MeasureSource
   var random: SeededRandom
@@ -76,8 +78,9 @@ struct RelayServices: ~Copyable {
 
   init(
     _ configuration: RelayConfiguration, _ secrets: SecretSource, _ random: SeededRandom,
-    _ measures: MeasureSource
+    _ measures: MeasureSource, _ adminSessions: any AdminSessionStore
   ) {
+    self.adminSessions = adminSessions
     self.configuration = configuration
     hosts = HostCheck(configuration.hosts)
     self.secrets = secrets
@@ -502,9 +505,23 @@ struct RelayServices: ~Copyable {
       guard let wait = admission.guesses.totalWait(at: moment.instant) else { return result }
       return .failure(Admission.tooManyGuesses(wait))
     }
+    uncountGuess(from: address)
+    return result
+  }
+
+  /// Counts a guess of a code here and, by news, on all other nodes.
+  mutating func countGuess(from address: PeerNetwork) throws(Refusal) {
+    if let wait = admission.guesses.wait(for: address, at: moment.instant) {
+      throw Admission.tooManyGuesses(wait)
+    }
+    admission.guesses.recordGuess(from: address, at: moment.instant)
+    actions.append(.broadcast(.pairingGuess(address: address)))
+  }
+
+  /// Uncounts a guess that proved right.
+  mutating func uncountGuess(from address: PeerNetwork) {
     admission.guesses.uncountGuess(from: address)
     actions.append(.broadcast(.pairingRight(address: address)))
-    return result
   }
 
   private mutating func reportCommit(
@@ -521,7 +538,8 @@ struct RelayServices: ~Copyable {
       actions.append(.report(.accountRemoved(account)))
     case (.joined(let device, _, _), .success(.redeemed(let account, _, _))):
       actions.append(.report(.deviceJoined(account, device)))
-    case (.revoked(let account, let device), .success):
+    case (.revoked(let account, let device), .success),
+      (.owner(.revoked(let account, let device)), .success):
       actions.append(.report(.deviceRevoked(account, device)))
     default: break
     }

@@ -67,6 +67,9 @@ enum CrossOrigin: Hashable, Sendable {
   /// A page that may read the answer.
   case allowed(String)
   case foreign
+  /// Any page, for a call that only the owner's page may make: no page of another origin may read
+  /// the answer, whatever origins are allowed.
+  case ownPagesOnly(isForeign: Bool)
 
   /// `own` is evaluated only if the request has an origin.
   init(_ headers: HTTPHeaders, _ allowed: AllowedOrigins, own: @autoclosure () -> String?) {
@@ -78,12 +81,36 @@ enum CrossOrigin: Hashable, Sendable {
     self = isOne && allowed.allow(origin, own: own()) ? .allowed(origin) : .foreign
   }
 
+  /// A request to the owner's page or of it. `own`: the origins of that page.
+  init(ofOwner headers: HTTPHeaders, own: @autoclosure () -> [String?]) {
+    guard let origin = headers["Origin"] else {
+      self = .ownPagesOnly(isForeign: headers.count(of: "Origin") > 0)
+      return
+    }
+    let isOwn =
+      headers.count(of: "Origin") == 1
+      && AllowedOrigins.normalized(origin).map(own().compactMap(\.self).contains) == true
+    self = .ownPagesOnly(isForeign: !isOwn)
+  }
+
+  /// True if the answer to a preflight allows nothing. A page needs none for its own origin.
+  var allowsNoPreflight: Bool {
+    switch self {
+    case .none, .allowed: false
+    case .foreign, .ownPagesOnly: true
+    }
+  }
+
+  static let ownerRefusal = Refusal(
+    .originNotAllowed, "Only the owner's page of this relay may do this, not other pages.")
+
   static let refusal = Refusal(
     .originNotAllowed,
     "Pages of this origin may not use the relay; its owner may allow them with --origin.")
 
   /// Adds the header fields for browsers. `exposes`: header fields that a page may read.
   func addFields(to headers: inout HTTPHeaders, _ allowed: AllowedOrigins, exposes: String) {
+    if case .ownPagesOnly = self { return }
     if allowed == .any {
       headers.append("Access-Control-Allow-Origin", "*")
     } else {

@@ -59,7 +59,7 @@ package enum AccountCommand {
     var offer = offer
     if let given = arguments[RelayCommand.publicURL] { offer.pairing.relay = given.link }
     let link = offer.link
-    if arguments[json] { return try TerminalOutput.printed(offer.linkedJSON.text) }
+    if arguments[json] { return try TerminalOutput.printed(offer.json.text) }
     _ = try TerminalOutput.printed(text(of: offer, aim: aim, from: client))
     if let link, !arguments[TerminalOutput.withoutQRCode] {
       try TerminalOutput.standard.drawQRCode(of: link)
@@ -134,20 +134,6 @@ package enum AccountCommand {
     if minutes < 120 { return minutes == 1 ? "1 minute" : "\(minutes) minutes" }
     let hours = (minutes + 30) / 60
     return hours < 48 ? "\(hours) hours" : "\((hours + 12) / 24) days"
-  }
-}
-
-extension AccountOffer {
-  /// Link that a browser opens to join the account; nil if the relay's address is not known.
-  package var link: String? {
-    pairing.relay.flatMap { RelayAddress(url: $0) }
-      .map { TypedCode.pageLink(to: $0, pairing.code, carriesKeys: false) }
-  }
-
-  /// The relay's answer, with the link.
-  package var linkedJSON: JSONValue {
-    let json = JSONValue(ifJSON: encodedBody()) ?? [:]
-    return json.setting("link", to: link.map { .string($0) })
   }
 }
 

@@ -182,6 +182,14 @@ extension AdminClient {
     }
   }
 
+  /// Makes a one-time code for the owner's page.
+  func issueAdminCode() throws(CommandFailure) -> AdminCodeAnswer {
+    let request = HTTPCallRequest("POST", path: ["v1", "admin", "codes"])
+    return try decoded(try answer(to: request)) { body throws(Refusal) in
+      try AdminCodeAnswer.decoded(body: body)
+    }
+  }
+
   /// Visits all accounts in the order of their ids, one page at a time.
   func eachAccount(
     _ visit: (AccountSummary) throws(CommandFailure) -> Void

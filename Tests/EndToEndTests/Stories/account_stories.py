@@ -153,7 +153,7 @@ def story_what_is_no_store_is_left_alone():
 
 
 def story_only_the_owner_reaches_the_control_listener():
-    """Only the owner can open admin.sock, and no other listener serves its paths."""
+    """Only the owner can open admin.sock. Without a session, no other listener serves its calls."""
     with Relay("--admin-listen", "127.0.0.1:0") as relay:
         mode = os.stat(os.path.join(relay.store, "admin.sock")).st_mode
         assert stat.S_ISSOCK(mode) and stat.S_IMODE(os.stat(relay.store).st_mode) == 0o700
@@ -168,7 +168,7 @@ def story_only_the_owner_reaches_the_control_listener():
             ("GET", f"/v1/admin/accounts/{person.account}/changes"),
         ]:
             expect(person.call(method, path), 404, "notFound")
-            expect(curl(relay_at_admin, method, path), 404, "notFound")
+            expect(curl(relay_at_admin, method, path), 401, "badToken")
         expect(person.changes(), 200)
 
 

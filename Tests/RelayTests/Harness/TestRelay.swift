@@ -72,6 +72,7 @@ final class TestRelay {
     nodes: Int = 1, areSeparateRelays: Bool = false, seed: UInt64 = 1,
     store: MemoryZoneStore = MemoryZoneStore(),
     files: MemoryChunkStore = MemoryChunkStore(), isSettled: Bool = true,
+    adminSessions: any AdminSessionStore = AdminSessionTable(),
     _ configure: (inout RelayConfiguration) -> Void = { $0.isOpen = true }
   ) {
     self.areSeparateRelays = areSeparateRelays
@@ -92,7 +93,7 @@ final class TestRelay {
         NodeEntry(
           RelayNode(
             configuration: configuration, secrets: SecretSource { source.bytes($0) },
-            random: random.branch())))
+            random: random.branch(), adminSessions: adminSessions)))
     }
     for node in entries.indices { perform(node) }
     if isSettled { runUntilIdle() }
