@@ -255,6 +255,11 @@ private struct Setup {
       _ = try TerminalOutput.printed(
         "\nFor each person, make an account: lockstep account create NAME\(storeOption)")
     }
+    if plan.adminListen != nil, case .folder = store {
+      let sudo = geteuid() == 0 ? "sudo " : ""
+      _ = try TerminalOutput.printed(
+        "\nTo manage the relay in a browser:\n  \(sudo)lockstep relay admin\(storeOption)")
+    }
   }
 
   private var settingsText: String {
@@ -311,7 +316,7 @@ private struct Setup {
       "isRunning": .bool(isStarted), "isReached": isReached.map { .bool($0) } ?? .null,
       "accounts": .array(
         accounts.map { name, offer in
-          offer.linkedJSON.setting("name", to: .string(name))
+          offer.json.setting("name", to: .string(name))
         }),
       "formerAccounts": .array(former.map { .string($0) }),
     ]

@@ -43,8 +43,24 @@ struct SetupDialog {
     case .files: plan.files = try files()
     case .proxy, .none: break
     }
+    plan.adminListen = adminListen(beside: plan.listening)
     if let fault = plan.fault { throw CommandFailure(fault, exitCode: .usage) }
     return plan
+  }
+
+  /// Returns the address for the owner in the file, otherwise the usual one, unless another program
+  /// or the relay itself listens there. `listening`: the address for devices.
+  private func adminListen(beside listening: PeerAddress) -> PeerAddress? {
+    if let known = parsed("admin-listen", ValueKind<PeerAddress>.listener) { return known }
+    let usual = SetupPlan.usualAdminListen
+    if case .host(_, SetupPlan.usualAdminPort) = listening { return nil }
+    do throws(ListenFault) {
+      // It is closed at once.
+      _ = try Listener.open(usual, listenerKind: .admin)
+      return usual
+    } catch {
+      return nil
+    }
   }
 
   /// The address in the file to listen on, unless it follows from the other settings there: then it

@@ -23,6 +23,8 @@ struct SetupPlan {
   var email: String?
   /// Address to listen on; nil: the one that follows from the rest.
   var listen: PeerAddress?
+  /// Address for metrics, health and the owner's page; nil: none.
+  var adminListen: PeerAddress?
   /// Proxies that the file of settings trusts.
   var proxies: String?
   var isOpen: Bool
@@ -43,9 +45,14 @@ struct SetupPlan {
     ]
     // It needs `acme`.
     if !isACME { settings.append(("http-listen", nil)) }
+    if let adminListen { settings.append(("admin-listen", adminListen.text)) }
     if let store { settings.append(("store", store)) }
     return settings
   }
+
+  /// Address at which only this machine reaches the owner's page.
+  static let usualAdminListen = PeerAddress.host("127.0.0.1", port: usualAdminPort)
+  static let usualAdminPort: UInt16 = 5_626
 
   private static let usualProxies = "127.0.0.0/8,::1"
 

@@ -6,12 +6,14 @@ import grp
 import json
 import os
 import pwd
+import socket
 import stat
 
-from story import Relay, folder, main, refused, run
+from story import Relay, folder, main, new_id, refused, run, wait_until
 from terminal_stories import Screen
 
 URL = "https://sync.example.org"
+OWNERS = "127.0.0.1:5626"
 
 
 class Place:
@@ -29,11 +31,19 @@ class Place:
     def json(self, *words):
         return json.loads(self.run("--json", *words).stdout)
 
-    def lines(self):
+    def all_lines(self):
         """The settings that are no comments."""
         with open(self.settings) as file:
             lines = file.read().splitlines()
         return dict(line.split(" = ") for line in lines if line and not line.startswith("#"))
+
+    def lines(self):
+        """The same, without the address for the owner: another program of this machine may use that
+        port."""
+        lines = self.all_lines()
+        if lines.get("admin-listen") == OWNERS:
+            del lines["admin-listen"]
+        return lines
 
 
 class Dialog(Screen):
@@ -71,12 +81,55 @@ def story_a_relay_is_set_up_without_a_question():
             assert file.read() == before
         checked = run("relay", "--config", place.settings, "--check", "--json")
         assert json.loads(checked.stdout)["faults"] == [], checked
-        with Relay("--config", place.settings, store=place.store, is_open=False) as relay:
+        with Relay("--config", place.settings, "--admin-listen", "127.0.0.1:0", store=place.store,
+                   is_open=False) as relay:
             phone = os.path.join(directory, "phone")
             run("agent", "join", "--relay", relay.address, "--code", told["accounts"][0]["code"],
                 home=phone)
             offer = json.loads(run("agent", "pair", "--json", home=phone).stdout)
             assert offer["link"].startswith(f"{URL}/#code="), offer
+
+
+def listens(listener):
+    """True once it has the port of the owner's address."""
+    try:
+        listener.bind(("127.0.0.1", 5626))
+        listener.listen()
+    except OSError:
+        return False
+    return True
+
+
+def story_the_owners_page_has_an_address():
+    """Setup turns it on for this machine, and says how to open it; but not on a port that another
+    program or the relay itself uses, and an address that was chosen stays."""
+    admin = "To manage the relay in a browser:\n  "
+
+    def is_set(directory):
+        place = Place(os.path.join(directory, new_id()))
+        os.mkdir(place.directory)
+        text = place.run("--yes", "--public-url", URL, "--tls", "proxy").stdout
+        if "admin-listen" not in place.all_lines():
+            assert admin not in text, text
+            return False
+        sudo = "sudo " if os.geteuid() == 0 else ""
+        assert text.endswith(f"{admin}{sudo}lockstep relay admin --store {place.store}\n"), text
+        return place.all_lines()["admin-listen"] == OWNERS
+
+    with folder() as directory, socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Other stories look at the port, too, each for a moment.
+        wait_until(lambda: is_set(directory), "an address for the owner")
+        wait_until(lambda: listens(other), "a listener")
+        assert not is_set(directory)
+    with folder() as directory:
+        place = Place(directory)
+        place.run("--yes", "--public-url", "http://10.1.2.3:5626")
+        assert "admin-listen" not in place.all_lines()
+        with open(place.settings, "a") as file:
+            file.write("admin-listen = 127.0.0.1:9625\n")
+        assert admin in place.run("--yes").stdout
+        assert place.all_lines()["admin-listen"] == "127.0.0.1:9625"
 
 
 def story_what_was_chosen_before_stays():
