@@ -1,12 +1,12 @@
 import { clipboardApp } from "../../apps/clipboard/clipboardApp.js";
 import { button, emptyNote, field, form, iconButton, searchField }
   from "../components/controls.js";
+import { copyText } from "../components/copyText.js";
 import { confirmAction } from "../components/dialog.js";
 import { element, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { errorText } from "../text/syncText.js";
 import { clipboardRows } from "./clipboardModel.js";
-import { copyText } from "../browser.js";
 
 /** View of the clipboard history of all devices. */
 export class ClipboardView {

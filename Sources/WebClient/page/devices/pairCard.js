@@ -1,10 +1,11 @@
-import { copyText } from "../browser.js";
 import { checkWordList } from "../components/checkWords.js";
 import { button } from "../components/controls.js";
-import { svgElement, element, setText, show } from "../components/element.js";
+import { copyText } from "../components/copyText.js";
+import { element, setText, show } from "../components/element.js";
 import { KeyProgress } from "../components/keyProgress.js";
 import { showPhrase } from "../components/recoveryPhrase.js";
 import { qrCode } from "../qr/qrCode.js";
+import { qrDrawing } from "../qr/qrDrawing.js";
 import { halvesOf, linkTo } from "../text/deviceText.js";
 import { abilities, scopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
@@ -142,18 +143,4 @@ function codeParts(code) {
   const [first, second] = halvesOf(code);
   return second === "" ? [element("span", {}, first)]
     : [element("span", {}, `${first}-`), element("wbr"), element("span", {}, second)];
-}
-
-/** Width of the light border that a reader needs, in modules. */
-const quiet = 4;
-
-/** Draws a QR code dark on light, whatever the page's colours are. */
-export function qrDrawing(rows, label) {
-  const size = rows.length + 2 * quiet;
-  const path = rows.flatMap((row, top) => row.map((isDark, left) =>
-    (isDark ? `M${left + quiet} ${top + quiet}h1v1h-1z` : ""))).join("");
-  return svgElement("svg", { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": label,
-    "shape-rendering": "crispEdges" },
-  svgElement("path", { d: `M0 0h${size}v${size}H0z`, fill: "#fff" }),
-  svgElement("path", { d: path, fill: "#000" }));
 }
