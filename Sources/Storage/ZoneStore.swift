@@ -497,11 +497,13 @@ package struct AccountSummary: Sendable, Hashable {
   @usableFromInline package var recordBytes: Int64
   /// Number of records, including tombstones.
   @usableFromInline package var records: Int64
+  /// Time at which a device was last seen, as far as the store knows; nil if there is no device.
+  @usableFromInline package var lastSeen: Int64?
 
   @usableFromInline
   package init(
     id: AccountID, label: String, plan: Plan, madeAt: Int64, devices: Int, newestTag: ChangeTag,
-    chunkBytes: Int64, recordBytes: Int64 = 0, records: Int64 = 0
+    chunkBytes: Int64, recordBytes: Int64 = 0, records: Int64 = 0, lastSeen: Int64? = nil
   ) {
     self.id = id
     self.label = label
@@ -512,5 +514,6 @@ package struct AccountSummary: Sendable, Hashable {
     self.chunkBytes = chunkBytes
     self.recordBytes = recordBytes
     self.records = records
+    self.lastSeen = lastSeen
   }
 }

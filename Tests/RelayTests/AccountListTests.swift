@@ -8,11 +8,12 @@ struct AccountListTests {
   private let summary = AccountSummary(
     id: AccountID(rawValue: 1), label: "mum \"x\"\n",
     plan: Plan(zones: [Name(trusted: "memos"), Name(trusted: "timer")]), madeAt: 5, devices: 2,
-    newestTag: 77, chunkBytes: 1 << 40)
+    newestTag: 77, chunkBytes: 1 << 40, lastSeen: 9)
 
   @Test func aListSaysAllOfEachAccount() throws {
     var other = summary
     other.plan = .everything
+    other.lastSeen = nil
     let list = AccountList([summary, other], more: true)
     #expect(try AccountList.decoded(body: list.encodedBody()) == list)
     #expect(try AccountSummary.decoded(body: summary.json.serialized()) == summary)

@@ -27,7 +27,8 @@ enum OwnerStories {
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"))
       let summary = AccountSummary(
         id: scene.account, label: "Ada", plan: .everything, madeAt: madeAt, devices: 2,
-        newestTag: 2, chunkBytes: 0, recordBytes: 3 * Limits.rowBytes + 24, records: 2)
+        newestTag: 2, chunkBytes: 0, recordBytes: 3 * Limits.rowBytes + 24, records: 2,
+        lastSeen: madeAt)
       try scene.reopen()
       #expect(try scene.store.read(.account(scene.account)) == .account(summary))
       #expect(try scene.refusal(.account(AccountID(rawValue: 404))) == .notFound)

@@ -31,7 +31,7 @@ package struct AccountList: Hashable, Sendable {
 
 extension AccountSummary {
   /// `{"accountID","label","plan","madeAt","devices","newestTag","chunkBytes",
-  /// "recordBytes","records"}`.
+  /// "recordBytes","records","lastSeen"}`; `lastSeen` is null if the account has no device.
   package var json: JSONValue {
     [
       "accountID": .string(id.text), "label": .string(label), "plan": plan.json,
@@ -41,6 +41,7 @@ extension AccountSummary {
       "chunkBytes": JSONValue(integerLiteral: chunkBytes),
       "recordBytes": JSONValue(integerLiteral: recordBytes),
       "records": JSONValue(integerLiteral: records),
+      "lastSeen": lastSeen.map { JSONValue(integerLiteral: $0) } ?? .null,
     ]
   }
 
@@ -60,7 +61,8 @@ extension AccountSummary {
     self.init(
       id: id, label: label, plan: try Plan(json: plan), madeAt: madeAt, devices: devices,
       newestTag: newestTag, chunkBytes: chunkBytes,
-      recordBytes: json["recordBytes"]?.int64 ?? 0, records: json["records"]?.int64 ?? 0)
+      recordBytes: json["recordBytes"]?.int64 ?? 0, records: json["records"]?.int64 ?? 0,
+      lastSeen: json["lastSeen"]?.int64)
   }
 }
 

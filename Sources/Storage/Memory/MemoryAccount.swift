@@ -44,7 +44,7 @@ struct MemoryAccount {
     AccountSummary(
       id: id, label: label, plan: plan, madeAt: madeAt, devices: members.count,
       newestTag: head.newest, chunkBytes: chunkBytes, recordBytes: use.bytes,
-      records: use.records)
+      records: use.records, lastSeen: members.map(\.device.lastSeen).max())
   }
 
   func record(_ key: RecordKey) -> Record? { records[key] }

@@ -124,7 +124,8 @@ enum AccountQueries {
     """
     SELECT account, label, plan, quota_bytes, quota_records, made_at,
       (SELECT count(*) FROM devices WHERE devices.account = accounts.account), newest, chunk_bytes,
-      record_bytes, record_count
+      record_bytes, record_count,
+      (SELECT max(last_seen) FROM devices WHERE devices.account = accounts.account)
     FROM accounts WHERE account >= $1::bigint AND account <= $2::bigint
     ORDER BY account LIMIT $3::bigint
     """)
@@ -148,7 +149,8 @@ extension PostgresRow {
     AccountSummary(
       id: AccountID(rawValue: bits(0)), label: text(1), plan: try plan(2), madeAt: integer(5),
       devices: Int(clamping: integer(6)), newestTag: integer(7), chunkBytes: integer(8),
-      recordBytes: integer(9), records: integer(10))
+      recordBytes: integer(9), records: integer(10),
+      lastSeen: isNull(11) ? nil : integer(11))
   }
 
   /// Reads the plan from `plan`, `quota_bytes` and `quota_records`.

@@ -36,7 +36,8 @@ final class AccountQueries {
       """
       SELECT account, label, plan, quota_bytes, quota_records, made_at,
         (SELECT count(*) FROM devices WHERE devices.account = accounts.account),
-        newest, chunk_bytes, record_bytes, record_count
+        newest, chunk_bytes, record_bytes, record_count,
+        (SELECT max(last_seen) FROM devices WHERE devices.account = accounts.account)
       FROM accounts WHERE account >= ? AND account <= ? ORDER BY account LIMIT ?
       """)
     exists = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
@@ -131,7 +132,8 @@ final class AccountQueries {
     AccountSummary(
       id: AccountID(rawValue: row.bits(0)), label: row.text(1), plan: try plan(row, 2),
       madeAt: row.integer(5), devices: Int(clamping: row.integer(6)), newestTag: row.integer(7),
-      chunkBytes: row.integer(8), recordBytes: row.integer(9), records: row.integer(10))
+      chunkBytes: row.integer(8), recordBytes: row.integer(9), records: row.integer(10),
+      lastSeen: row.isNull(11) ? nil : row.integer(11))
   }
 
   /// Reads the plan from `plan`, `quota_bytes` and `quota_records`.
