@@ -63,7 +63,7 @@ test("time, randomness and the browser are passed in as parameters", () => {
   // that has a file open.
   const edges = [
     "client/transport/environment.js", "page/browser.js", "serviceWorker.js", "worker/wakes.js",
-    "status/status.js", "node/fileLock.js",
+    "status/liveFigures.js", "node/fileLock.js",
   ];
   for (const file of files.filter(({ path }) => !edges.includes(path))) {
     const code = codeOf(file);

@@ -15,9 +15,13 @@ const transports = {
 };
 
 export class View {
-  /** @param {{document: Document, places: number}} page `places`: samples side by side */
-  constructor({ document, places }) {
+  /**
+   * @param {{document: Document, root: Element, places: number}} page `root` has the elements that
+   *   are filled; `places`: samples side by side
+   */
+  constructor({ document, root, places }) {
     this.document = document;
+    this.root = root;
     this.places = places;
     /** Values of each line so far, oldest first; null if not known. */
     this.tracks = {};
@@ -133,9 +137,9 @@ export class View {
   }
 
   /** Greys out old figures. */
-  setOld(isOld) { this.document.getElementById("main").classList.toggle("old", isOld); }
+  setOld(isOld) { this.root.classList.toggle("old", isOld); }
 
-  find(kind, name) { return this.document.querySelector(`[data-${kind}="${name}"]`); }
+  find(kind, name) { return this.root.querySelector(`[data-${kind}="${name}"]`); }
 
   setTexts(texts) {
     for (const [name, text] of Object.entries(texts)) {
