@@ -39,6 +39,8 @@ test("folders import only the folders below them, and nothing from outside", () 
     page: ["page", "apps", "lockstep.js"],
     "serviceWorker.js": [], worker: [],
     status: ["status"],
+    // The owner's page shows parts of both other pages, and needs nothing of the client.
+    admin: ["admin", "page", "status", "sealing", "json"],
   };
   for (const file of files) {
     const folders = allowed[folderOf(file.path)];
@@ -63,7 +65,7 @@ test("time, randomness and the browser are passed in as parameters", () => {
   // that has a file open.
   const edges = [
     "client/transport/environment.js", "page/browser.js", "serviceWorker.js", "worker/wakes.js",
-    "status/liveFigures.js", "node/fileLock.js",
+    "status/liveFigures.js", "admin/browser.js", "node/fileLock.js",
   ];
   for (const file of files.filter(({ path }) => !edges.includes(path))) {
     const code = codeOf(file);
@@ -84,7 +86,7 @@ test("the browser's own JSON is used only where it loses no digit", () => {
 });
 
 test("each limit is defined once, and used", () => {
-  const names = ["model", "apps", "client", "page"].flatMap((folder) =>
+  const names = ["model", "apps", "client", "page", "admin"].flatMap((folder) =>
     [...files.find(({ path }) => path === `${folder}/limits.js`).content
       .matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name));
   assert.ok(names.length > 50);
