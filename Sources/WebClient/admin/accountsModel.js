@@ -66,13 +66,14 @@ export function accountPage(accounts, { query, order, page }) {
   };
 }
 
-/** Returns the place of a page in the list: `51–100 of 2,000 accounts`. */
-export function rangeText({ rows, count: all, first }, total) {
-  const noun = all === 1 ? "account" : "accounts";
-  const found = all === total ? `${count(all)} ${noun}`
-    : `${count(all)} of ${count(total)} accounts`;
-  if (rows.length === all) return found;
-  return `${count(first + 1)}–${count(first + rows.length)} of ${found}`;
+/** Returns the place of a page in the list: `51–100 of 2,000 accounts`, `1–50 of 341 found, of
+ * 2,000 accounts`. @param {number} total all accounts, found or not */
+export function rangeText({ rows, count: found, first }, total) {
+  const all = amount(total, "account");
+  const last = first + rows.length;
+  const place = rows.length === found ? "" : `${count(first + 1)}–${count(last)} of `;
+  if (found === total) return place + all;
+  return `${place}${count(found)} ${place === "" ? "" : "found, "}of ${all}`;
 }
 
 /** Returns the texts of an account's row. */

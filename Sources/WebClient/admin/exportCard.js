@@ -79,6 +79,7 @@ export class ExportCard {
 
 function doneText({ records, chunks, sealed }) {
   const files = chunks === 0 ? "" : ` and ${amount(chunks, "chunk")} of files`;
-  const seals = sealed === 0 ? "" : ` ${count(sealed)} of the records are sealed.`;
+  const seals = sealed === 0 ? ""
+    : ` ${count(sealed)} of them ${sealed === 1 ? "is" : "are"} sealed.`;
   return `Done: ${amount(records, "record")}${files}.${seals}`;
 }

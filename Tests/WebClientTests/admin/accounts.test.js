@@ -23,6 +23,8 @@ test("two thousand accounts come in pages, and a search finds one of them", () =
   assert.deepEqual(namesOn(found), ["person 1999"]);
   assert.equal(found.page, 0);
   assert.equal(rangeText(found, 2_000), "1 of 2,000 accounts");
+  const many = accountPage(accounts, { ...choice, query: "19" });
+  assert.equal(rangeText(many, 2_000), "1–50 of 139 found, of 2,000 accounts");
 });
 
 test("a page beyond the end is the last one", () => {

@@ -46,7 +46,8 @@ function archiveOf({ pages, chunks = new Map(), devices = '{"devices":[]}' }) {
 
 test("the elements of a list are found as they are written", () => {
   const list = ['{"a":"]}\\"","n":1.50}', "[1, [2]]", '"x,\\\\"', "-1e400", "null"];
-  const message = ` { "other" : {"changes":[0]} , "more":false,"changes" : [ ${list.join(" , ")} ] }`;
+  const message =
+    ` { "other" : {"changes":[0]} , "more":false,"changes" : [ ${list.join(" , ")} ] }`;
   assert.deepEqual(elementsIn(message, "changes"), list);
   assert.deepEqual(elementsIn('{"changes":[]}', "changes"), []);
   assert.deepEqual(elementsIn('{"token":"changes"}', "changes"), []);
