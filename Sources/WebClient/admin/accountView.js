@@ -32,15 +32,17 @@ export class AccountView {
   #validity = validityField(600);
   #code;
   #issue = new Action("Make a code", () => this.#issueCode(), { kind: "primary" });
-  #plan = new PlanForm((plan) => this.#savePlan(plan));
+  #plan = new PlanForm((plan, saved) => this.#savePlan(plan, saved));
   #export;
-  #remove = new RemoveCard((account) => this.#removeAccount(account));
+  #remove;
   #content;
 
   constructor(page) {
     this.#page = page;
     this.#code = new CodeCard(page);
     this.#export = new ExportCard(page);
+    this.#remove = new RemoveCard((account) => this.#removeAccount(account),
+      (words) => page.notify(words));
     this.#content = element("div", { class: "account-parts", hidden: true },
       element("section", { class: "card stack part-devices", "aria-labelledby": "devices-title" },
         element("h2", { id: "devices-title" }, "Devices"), this.#noDevice, this.#list,
@@ -82,7 +84,7 @@ export class AccountView {
     this.#id = null;
     this.#code.close();
     setText(this.#issue.button, "Make a code");
-    this.#issue.fail("");
+    this.#issue.reset();
     this.#export.reset();
   }
 
@@ -102,9 +104,16 @@ export class AccountView {
       setText(this.#problem, isGone
         ? "There is no such account; it was removed. Go back to all accounts." : faultText(error));
       show(this.#problem, true);
-      if (isGone) show(this.#content, false);
+      if (isGone) this.#close();
     }
     this.show();
+  }
+
+  /** Shows no more of an account that is gone, and does not ask for it again. */
+  #close() {
+    this.#id = null;
+    this.#account = null;
+    show(this.#content, false);
   }
 
   show() {
@@ -174,9 +183,10 @@ export class AccountView {
     this.#issue.words = "Make another code";
   }
 
-  async #savePlan(plan) {
+  async #savePlan(plan, saved) {
     const id = this.#id;
     await this.#page.calls.setPlan(id, plan);
+    saved();
     this.#page.notify("The plan is saved.");
     if (id === this.#id) await this.refresh();
   }

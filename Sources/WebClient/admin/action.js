@@ -8,7 +8,8 @@ import { faultText } from "./ownerFault.js";
  */
 export class Action {
   #act;
-  #isRunning = false;
+  /** The run that goes on; null if none does. */
+  #run = null;
   #button;
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
 
@@ -28,18 +29,33 @@ export class Action {
   set words(words) { setText(this.#button, words); }
 
   async run() {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    setAttribute(this.#button, "aria-disabled", "true");
-    this.fail("");
+    if (this.#run !== null) return;
+    const run = {};
+    this.#begin(run);
     try {
       await this.#act();
     } catch (error) {
-      this.fail(faultText(error));
+      if (this.#run === run) this.fail(faultText(error));
     } finally {
-      this.#isRunning = false;
-      setAttribute(this.#button, "aria-disabled", null);
+      if (this.#run === run) this.#end();
     }
+  }
+
+  /** Shows nothing of a run that goes on: its button is now for something else. */
+  reset() {
+    this.#end();
+    this.fail("");
+  }
+
+  #begin(run) {
+    this.#run = run;
+    setAttribute(this.#button, "aria-disabled", "true");
+    this.fail("");
+  }
+
+  #end() {
+    this.#run = null;
+    setAttribute(this.#button, "aria-disabled", null);
   }
 
   /** Shows a problem as a sentence; hides it if the text is empty. */

@@ -34,7 +34,9 @@ export class ExportCard {
   /** Ends an export that runs, and forgets it. */
   reset() {
     this.#ending?.abort();
-    this.#begin.fail("");
+    this.#ending = null;
+    this.#begin.reset();
+    show(this.#end, false);
     setText(this.#progress, "");
   }
 
@@ -62,7 +64,7 @@ export class ExportCard {
       if (!(error instanceof ExportEnded)) throw error;
       if (this.#ending === ending) setText(this.#progress, "Stopped. No file was made.");
     } finally {
-      show(this.#end, false);
+      if (this.#ending === ending) show(this.#end, false);
     }
   }
 

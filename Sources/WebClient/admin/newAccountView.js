@@ -51,7 +51,7 @@ export class NewAccountView {
   #again() {
     this.#card.close();
     this.#name.value = "";
-    this.#make.fail("");
+    this.#make.reset();
     show(this.#form, true);
     show(this.#done, false);
     this.#name.focus();

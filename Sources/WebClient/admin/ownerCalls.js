@@ -3,6 +3,8 @@ import { faultOf, objectIn, OwnerFault } from "./ownerFault.js";
 import { limits } from "./limits.js";
 
 const root = "/v1/admin";
+/** Difference of clocks in milliseconds that is no difference. */
+const sameClock = 5_000;
 const accountPath = (id, ...names) => ["/accounts", checked(id), ...names].join("/");
 
 /** Returns an id or a hash; it is part of a path, where `..` would name another call. */
@@ -15,6 +17,8 @@ function checked(id) {
 export class OwnerCalls {
   #browser;
   #token;
+  /** Milliseconds by which the relay's clock is ahead of this machine's. */
+  clockAhead = 0;
   /** Called when the relay no longer knows the session. */
   onEnd = () => {};
 
@@ -151,11 +155,19 @@ export class OwnerCalls {
   /** Throws a fault if there is no answer. */
   async #send(path, { method = "GET", body, token, milliseconds = limits.callMilliseconds }) {
     try {
-      return await this.#fetch(path,
+      const answer = await this.#fetch(path,
         { method, body, token, signal: this.#browser.timeout(milliseconds) });
+      this.#compareClocks(answer.headers.get("Date"));
+      return answer;
     } catch {
       throw new OwnerFault({ code: "noAnswer", isUncertain: method !== "GET" });
     }
+  }
+
+  /** The header has whole seconds, and the answer was on its way: less counts as equal. */
+  #compareClocks(date) {
+    const ahead = Date.parse(date ?? "") - this.#browser.now();
+    if (Number.isFinite(ahead)) this.clockAhead = Math.abs(ahead) > sameClock ? ahead : 0;
   }
 
   #fetch(path, { method = "GET", body, token, signal }) {

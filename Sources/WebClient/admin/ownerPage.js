@@ -57,7 +57,8 @@ export class OwnerPage {
     place.replaceChildren(this.#bar, this.#main, this.#notices.node);
   }
 
-  get now() { return this.browser.now(); }
+  /** Time of the relay, by which its answers are dated. */
+  get now() { return this.browser.now() + this.calls.clockAhead; }
 
   get minutesAhead() { return this.browser.minutesAhead(this.now); }
 

@@ -19,8 +19,13 @@ export class PlanForm {
   /** The plan that the fields show, as the relay has it. */
   #shown = null;
   #isChanged = false;
+  /** Changes with each account that is shown. */
+  #turn = 0;
 
-  /** @param {(plan: object) => Promise<void>} save */
+  /**
+   * @param {(plan: object, saved: () => void) => Promise<void>} save calls `saved` before it shows
+   *   the plan that the relay then has
+   */
   constructor(save) {
     this.#save = save;
     this.#action = new Action("Save the plan", () => this.#submit(),
@@ -59,9 +64,10 @@ export class PlanForm {
 
   /** Forgets what a person has begun to change. */
   reset() {
+    this.#turn += 1;
     this.#isChanged = false;
     this.#shown = null;
-    this.#action.fail("");
+    this.#action.reset();
   }
 
   #fill({ isLimited, known, others, mebibytes, records }) {
@@ -86,7 +92,7 @@ export class PlanForm {
         .focus();
       return;
     }
-    await this.#save(read.plan);
-    this.reset();
+    const turn = this.#turn;
+    await this.#save(read.plan, () => { if (turn === this.#turn) this.reset(); });
   }
 }

@@ -3,15 +3,21 @@ import { openDialog } from "../page/components/dialog.js";
 import { element } from "../page/components/element.js";
 import { nameOf } from "./accountsModel.js";
 import { Action } from "./action.js";
+import { faultText } from "./ownerFault.js";
 
 /** Removal of an account: the person types its name. */
 export class RemoveCard {
   #account = null;
   #remove;
+  #notify;
 
-  /** @param {(account: object) => Promise<void>} remove */
-  constructor(remove) {
+  /**
+   * @param {(account: object) => Promise<void>} remove
+   * @param {(words: string) => void} notify tells of a failure after the question was closed
+   */
+  constructor(remove, notify) {
     this.#remove = remove;
+    this.#notify = notify;
     this.node = element("section", { class: "card stack", "aria-labelledby": "remove-title" },
       element("h2", { id: "remove-title" }, "Remove the account"),
       element("p", { class: "muted" }, "All its records, files and devices are deleted on the "
@@ -33,8 +39,7 @@ export class RemoveCard {
         input.focus();
         return;
       }
-      await this.#remove(account);
-      dialog.close();
+      await this.#removeFrom(dialog, account);
     }, { kind: "danger", isSubmit: true });
     const dialog = openDialog(`Remove “${nameOf(account)}”?`, [
       element("p", {}, "This cannot be undone. The devices keep what they hold, and can no longer "
@@ -47,5 +52,16 @@ export class RemoveCard {
     ]);
     dialog.addEventListener("close", () => dialog.remove());
     input.focus();
+  }
+
+  /** The person may close the question while a large account is being removed. */
+  async #removeFrom(dialog, account) {
+    try {
+      await this.#remove(account);
+      dialog.close();
+    } catch (error) {
+      if (dialog.open) throw error;
+      this.#notify(`“${nameOf(account)}” is not removed. ${faultText(error)}`);
+    }
   }
 }

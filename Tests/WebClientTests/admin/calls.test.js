@@ -8,6 +8,7 @@ function stage(...answers) {
   const asked = [];
   let token = "t1";
   const browser = {
+    now: () => 1_000_000,
     timeout: () => AbortSignal.timeout(60_000),
     keeper: { read: () => token, write: (value) => { token = value; } },
     fetch: async (path, request) => {
@@ -118,6 +119,18 @@ test("a person reads what failed, and what to do next", async () => {
   assert.match(await told(new Response("<html>", { status: 502 }), (calls) => calls.store()),
     /status 502.*proxy/);
   assert.match(await told(new Response("<html>"), (calls) => calls.store()), /proxy/);
+});
+
+test("a clock that is wrong by minutes is compared with the relay's", async () => {
+  const dated = (milliseconds) => new Response("{}",
+    { headers: { Date: new Date(milliseconds).toUTCString() } });
+  const { calls } = stage(dated(1_600_000), dated(1_004_000), new Response("{}"));
+  await calls.store();
+  assert.equal(calls.clockAhead, 600_000);
+  await calls.store();
+  assert.equal(calls.clockAhead, 0);
+  await calls.store();
+  assert.equal(calls.clockAhead, 0);
 });
 
 test("signing out ends the session here, also without a relay", async () => {
