@@ -5,13 +5,14 @@ With --all takes each view at both sizes in light and dark, for a review.
 
 import base64
 import contextlib
+import json
 import pathlib
 import subprocess
 import sys
 
 from playwright.sync_api import expect, sync_playwright
 
-from relay import PROGRAM, Relay
+from relay import PROGRAM, Relay, run
 from small_png import shrink
 from stage import CHROMIUM, Visitor
 from terminal import Terminal
@@ -22,6 +23,11 @@ KEPT = [
     ("timer", "desktop", "light"), ("timer", "phone", "dark"), ("memos", "desktop", "light"),
     ("habits", "phone", "light"), ("clipboard", "phone", "dark"), ("devices", "desktop", "dark"),
 ]
+# Accounts on the owner's page, and their devices.
+OWNERS_ACCOUNTS = {
+    "mum": ["laptop", "phone"], "dad": ["phone"], "Håkon": ["workstation", "phone"],
+    "school band": ["tablet"], "workshop": ["laptop"], "Ben & Jo": ["phone"], "grandma": [],
+}
 # After this time the lines of the status page have enough samples.
 STATUS_SECONDS = 100
 
@@ -122,9 +128,10 @@ def take_beside(studio, folder):
             folder / "page-and-terminal.png")
 
 
-def page_figure(shot):
+def page_figure(shot, kind="page"):
+    """`kind`: `page`, as on a phone, or `window`."""
     image = base64.b64encode(shot).decode()
-    return f'<figure class="page"><img src="data:image/png;base64,{image}" alt=""></figure>'
+    return f'<figure class="{kind}"><img src="data:image/png;base64,{image}" alt=""></figure>'
 
 
 def terminal_figure(title, drawn):
@@ -226,6 +233,52 @@ def take_status(studio, folder):
             people.terminate()
 
 
+def take_owner(studio, folder):
+    """Takes the owner's page: the accounts and one of them side by side, and both on a phone."""
+    with contextlib.closing(Relay()) as relay:
+        store = ["--store", relay.folder / "store"]
+        for name, devices in OWNERS_ACCOUNTS.items():
+            code = json.loads(run("account", "create", name, "--json", *store))["code"]
+            for device in devices:
+                agent = relay.agent(f"{name} {device}", code)
+                agent.run("rename", device)
+                agent.run("memo", "add", f"Written on the {device}")
+                agent.run("sync")
+                [offer] = agent.json("pair")
+                code = offer["code"]
+        run("account", "plan", "school band", "--zones", "memo,clipboard", *store)
+        run("relay", "backup", *store, relay.folder / "backups")
+        window = {"width": 900, "height": 1000}
+        take_owners_views(studio, relay, folder / "owner-page.png", "window",
+                          viewport=window, color_scheme="light")
+        take_owners_views(studio, relay, folder / "owner-page-phone.png", "page",
+                          viewport=SIZES["phone"], color_scheme="dark")
+
+
+def take_owners_views(studio, relay, path, kind, **options):
+    owner = Visitor(studio, relay, is_owner=True, reduced_motion="reduce", device_scale_factor=2,
+                    **options)
+    page = owner.page
+    link = json.loads(run("relay", "admin", "--json", "--store", relay.folder / "store"))["url"]
+    owner.open(link.removeprefix(relay.owners_url))
+    expect(page.get_by_role("link", name="mum")).to_be_visible()
+    shots = [page.screenshot()]
+    page.get_by_role("link", name="mum").click()
+    page.get_by_label("The code is valid for").select_option("7 days")
+    owner.press("Make a code")
+    expect(page.locator(".code")).to_be_visible()
+    page.mouse.move(0, 0)
+    if kind == "page":
+        page.evaluate("() => scrollTo(0, 0)")
+        shots.append(page.screenshot())
+        page.locator(".part-code").evaluate("(it) => it.scrollIntoView()")
+    else:
+        page.evaluate("() => scrollTo(0, 0)")
+    shots.append(page.screenshot())
+    owner.close()
+    lay_out(studio, [page_figure(shot, kind) for shot in shots], path)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
@@ -244,6 +297,7 @@ def main():
             take(person, folder, *picture)
         person.close()
         take_status(studio, folder)
+        take_owner(studio, folder)
         page = studio.browser.new_page()
         for picture in sorted(folder.glob("*.png")):
             shrink(page, picture)
