@@ -61,7 +61,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
   case badWakeCode, wakeNotAllowed
   case planRequired, outOfScope, hostNotAllowed
   case notFound, methodNotAllowed
-  case preconditionFailed, preconditionRequired
+  case preconditionFailed, preconditionRequired, labelTaken
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
   case hashMismatch, quotaExceeded, rangeNotSatisfiable, tooManySubscriptions
   case tokenExpired, storeRestored, filterChanged
@@ -84,7 +84,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .notFound: 404
     case .methodNotAllowed: 405
     case .helloRequired, .requestTimeout: 408
-    case .batchAborted, .conflictTooLarge: 409
+    case .batchAborted, .conflictTooLarge, .labelTaken: 409
     case .tokenExpired, .storeRestored, .filterChanged: 410
     case .lengthRequired: 411
     case .preconditionFailed: 412
@@ -146,6 +146,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .methodNotAllowed: "This path does not allow that method"
     case .preconditionFailed: "The record is not the version that the request names"
     case .preconditionRequired: "The request does not say which version it replaces"
+    case .labelTaken: "An account of this relay has this label already"
     case .batchMismatch: "The batch id was used before with other content"
     case .batchAborted: "Another record of the atomic batch failed"
     case .conflictTooLarge: "The conflicting records are too large for this answer"
@@ -195,7 +196,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
       .fetchFirst
     case .clockAhead: .stampAnew
     case .badToken, .registrationClosed, .originNotAllowed, .badPairingCode, .otherAccount,
-      .tooManyDevices, .planRequired, .outOfScope, .quotaExceeded:
+      .tooManyDevices, .planRequired, .outOfScope, .quotaExceeded, .labelTaken:
       .askPerson
     case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,

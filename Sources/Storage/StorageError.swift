@@ -104,6 +104,13 @@ package enum StoreRefusals {
   /// Collision of random ids or secrets: the caller draws new ones.
   package static let taken = Refusal(
     .internalError, "A random id or secret is already in use; try again.")
+  /// `account`: the account that has the label.
+  package static func labelTaken(by account: AccountID) -> Refusal {
+    Refusal(
+      .labelTaken,
+      "The account \(account.text) has this label already; issue a pairing code for it, or give the "
+        + "new account another label.")
+  }
   package static let conflictTooLarge = Refusal(
     .conflictTooLarge,
     "The records in conflict with this batch are too large for one answer; fetch them, then save "

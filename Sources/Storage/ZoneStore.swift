@@ -42,7 +42,8 @@ extension ZoneReader {
 @usableFromInline
 package enum CommitRequest: Sendable, Hashable {
   /// Creates an account. `device` becomes its first device; without one (account made by an
-  /// administrator), the pairing code admits the first device.
+  /// administrator), the pairing code admits the first device. Refused if another account has the
+  /// same label (`AccountLabel`), unless it is empty. Accounts of older programs may share one.
   case createAccount(
     AccountID, generation: UInt32, label: String, device: NewDevice?, pairing: NewPairing?)
   /// Adds a code that admits one device. At most `Limits.pairingCodesPerAccount` are valid at a

@@ -121,8 +121,8 @@ struct Participants {
         _ = try relay.store.commit(
           [
             .createAccount(
-              account, generation: UInt32(truncatingIfNeeded: random.next()), label: "simulated",
-              device: device, pairing: nil)
+              account, generation: UInt32(truncatingIfNeeded: random.next()),
+              label: "simulated \(account.text)", device: device, pairing: nil)
           ], wall: wall)
       } else {
         let code = SHA256.hash(Array("code \(index)".utf8) + device.tokenHash)

@@ -54,6 +54,45 @@ enum OwnerStories {
       }
       #expect(try list(scene, after: AccountID(rawValue: 5)) == Listed(ids: Array(ids[1...])))
     },
+    ZoneStory("a label is given once, in whatever case and spelling") { scene in
+      func create(_ id: UInt64, _ label: String) -> CommitRequest {
+        .createAccount(
+          AccountID(rawValue: id), generation: 1, label: label, device: nil, pairing: nil)
+      }
+      #expect(try scene.commit(create(1, "Ren\u{E9}e Ünal")) == .done)
+      #expect(try scene.commit(create(2, "Mum")) == .done)
+      // A spelling that no normalized text has.
+      #expect(try scene.commit(create(3, "e\u{301}toile")) == .done)
+      try scene.reopen()
+      let taken = [
+        (1, ["Ren\u{E9}e Ünal", "Rene\u{301}e u\u{308}NAL", "RENÉE ÜNAL"]), (2, ["Mum", "mUM"]),
+        (3, ["E\u{301}toile", "\u{E9}toile", "ÉTOILE"]),
+      ]
+      for (holder, labels) in taken {
+        for label in labels {
+          let refused = StoreRefusals.labelTaken(by: AccountID(rawValue: UInt64(holder)))
+          #expect(try scene.commit(create(9, label)) == .refused(refused), "\(label)")
+        }
+      }
+      #expect(try list(scene).ids == [1, 2, 3])
+      // No label is no name, and one that merely looks alike is another.
+      for (id, label) in [(4, ""), (5, ""), (6, "Mum "), (7, "Renee Unal"), (8, "母")] {
+        #expect(try scene.commit(create(UInt64(id), label)) == .done)
+      }
+      #expect(try scene.commit(.removeAccount(AccountID(rawValue: 2))) == .done)
+      #expect(try scene.commit(create(9, "MUM")) == .done)
+    },
+    ZoneStory("of two new accounts with one label in one commit, the first is made") { scene in
+      let label = "Ada"
+      let requests = (1...2).map { id in
+        CommitRequest.createAccount(
+          AccountID(rawValue: UInt64(id)), generation: 1, label: label, device: nil, pairing: nil)
+      }
+      let taken = CommitResult.refused(StoreRefusals.labelTaken(by: AccountID(rawValue: 1)))
+      #expect(try scene.store.commit(requests, wall: scene.wall) == [.done, taken])
+      try scene.reopen()
+      #expect(try list(scene).ids == [1])
+    },
     ZoneStory("a plan is kept, and returned at sign-in") { scene in
       try scene.makeAccount()
       let plans = [

@@ -82,7 +82,8 @@ package final class ZoneScene {
   func makeAccount(_ id: AccountID? = nil) throws {
     let id = id ?? account
     let create = CommitRequest.createAccount(
-      id, generation: Self.generation, label: "Ada", device: Self.device(phone, of: id),
+      id, generation: Self.generation, label: id == account ? "Ada" : "Ada \(id.text)",
+      device: Self.device(phone, of: id),
       pairing: Self.pairing(UInt8(truncatingIfNeeded: id.rawValue), until: wall + 1_000))
     #expect(try commit(create) == .done)
     let redeem = CommitRequest.redeemPairing(

@@ -61,6 +61,43 @@ struct SchemaTests {
     #expect(others == ["opening", "schema_version", "wake_keys"])
   }
 
+  /// A relay of the version before also adds such rows while both run.
+  @Test func labelsOfTheVersionBeforeAreCompared() throws {
+    let database = try TestDatabase(isNew: true)
+    let store = try database.store()
+    try database.run(
+      """
+      INSERT INTO \(database.schema).accounts (account, generation, label, made_at)
+      VALUES (1, 1, 'Mum', 0), (2, 1, 'mum', 0), (3, 1, 'Päp', 0), (4, 1, '', 0)
+      """)
+    let requests = ["MUM", "pÄP", "new"].enumerated().map { index, label in
+      CommitRequest.createAccount(
+        AccountID(rawValue: UInt64(10 + index)), generation: 1, label: label, device: nil,
+        pairing: nil)
+    }
+    let results = try store.commit(requests, wall: 0)
+    let refused = results.map { result -> RefusalCode? in
+      if case .refused(let refusal) = result { refusal.code } else { nil }
+    }
+    #expect(refused == [.labelTaken, .labelTaken, nil])
+    let missing = try database.number(
+      """
+      SELECT count(*) FROM \(database.schema).accounts WHERE label_key IS NULL AND label <> ''
+      """)
+    #expect(missing == 0)
+  }
+
+  @Test func ofRelaysThatCreateTheSameLabelAtOnceOneDoes() throws {
+    let database = try TestDatabase()
+    let results = try inParallel(4) { number in
+      let account = AccountID(rawValue: 0x1AB0 + UInt64(number))
+      let create = CommitRequest.createAccount(
+        account, generation: 1, label: "Twin \(database.schema)", device: nil, pairing: nil)
+      return try database.store().commit([create], wall: 0).first == .done
+    }
+    #expect(results.count { $0 } == 1)
+  }
+
   @Test func codesOfTheVersionBeforeKeysCarryNone() throws {
     let database = try TestDatabase(isNew: true)
     let connection = PostgresConnection(database.address)

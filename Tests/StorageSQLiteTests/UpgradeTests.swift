@@ -132,6 +132,47 @@ struct UpgradeTests {
     after.close()
   }
 
+  @Test func accountsThatShareALabelFromBeforeKeepIt() throws {
+    try layRelay(8)
+    let connection = try SQLiteConnection(
+      path: directory.path("zones.sqlite"), role: .writer,
+      schema: Schema(
+        applicationID: Schema.zones.applicationID, steps: Array(Schema.zones.steps.prefix(8))))
+    try connection.execute(
+      """
+      INSERT INTO accounts (account, generation, newest, label, made_at)
+        VALUES (1, 1, 0, 'Mum', 0), (2, 1, 0, 'mum', 0), (3, 1, 0, 'Päp', 0), (4, 1, 0, '', 0);
+      """)
+    connection.close()
+    let store = try SQLiteZoneStore(directory: directory.path)
+    defer { store.close() }
+    let labels = ["MUM", "pÄP", "new"]
+    let requests = labels.enumerated().map { index, label in
+      CommitRequest.createAccount(
+        AccountID(rawValue: UInt64(10 + index)), generation: 1, label: label, device: nil,
+        pairing: nil)
+    }
+    #expect(
+      try store.commit(requests, wall: 0) == [
+        .refused(StoreRefusals.labelTaken(by: AccountID(rawValue: 1))),
+        .refused(StoreRefusals.labelTaken(by: AccountID(rawValue: 3))), .done,
+      ])
+    // All rows have their keys by now.
+    let query = "SELECT count(*) FROM accounts WHERE label_key IS NULL AND label <> ''"
+    #expect(try store.connection.firstInteger(of: query) == 0)
+    guard case .accounts(let all, _) = try store.read(.accounts(after: nil, limit: 10)) else {
+      Issue.record("no accounts")
+      return
+    }
+    #expect(all.map(\.label).filter { !$0.isEmpty } == ["Mum", "mum", "Päp", "new"])
+    // One of the two goes, and the other still has the name.
+    #expect(try store.commit([.removeAccount(AccountID(rawValue: 1))], wall: 0) == [.done])
+    #expect(
+      try store.commit([requests[0]], wall: 0) == [
+        .refused(StoreRefusals.labelTaken(by: AccountID(rawValue: 2)))
+      ])
+  }
+
   /// The old version has no counters: the upgrade counts what exists.
   @Test(arguments: [1, 2])
   func theRoomOfRecordsIsCountedInTheUpgrade(_ version: Int) throws {

@@ -220,9 +220,8 @@ private struct Setup {
   mutating func makeAccounts(_ names: [String]) throws(CommandFailure) {
     guard !names.isEmpty else { return }
     let client = try AdminClient(store, makesStore: true)
-    let labels = try client.labels()
     for name in names {
-      guard !labels.contains(name) else {
+      guard try client.accounts(labelled: name).isEmpty else {
         former.append(name)
         continue
       }

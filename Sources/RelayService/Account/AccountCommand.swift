@@ -37,9 +37,21 @@ package enum AccountCommand {
   }
 
   /// Returns the account's label and id for use in a sentence; the id alone if the label is empty.
-  package static func name(of account: AccountSummary) -> String {
-    account.label.isEmpty
-      ? account.id.text : "\"\(Log.oneLine(account.label))\" (\(account.id.text))"
+  /// `detail` follows the id.
+  package static func name(of account: AccountSummary, _ detail: String? = nil) -> String {
+    let about = [account.id.text, detail].compactMap { $0 }.joined(separator: ", ")
+    return account.label.isEmpty ? about : "\"\(Log.oneLine(account.label))\" (\(about))"
+  }
+
+  /// Returns the operand for a command line that a shell reads: in quotes if it has to be.
+  package static func shellWord(_ text: String) -> String {
+    let isPlain =
+      !text.isEmpty && text.first != "-"
+      && text.unicodeScalars.allSatisfy { character in
+        character.properties.isAlphabetic || character.properties.numericType != nil
+          || "._@-+".unicodeScalars.contains(character)
+      }
+    return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
   }
 
   package static let validity = CommandOption.optional(
@@ -155,7 +167,6 @@ enum AccountCreateCommand {
   ) { arguments throws(CommandFailure) in
     let name = arguments.operands[0]
     let client = try AccountCommand.adminClient(arguments, makesStore: true)
-    try client.requireUnused(label: name)
     let offer = try client.createAccount(
       label: name, validFor: arguments[AccountCommand.validity])
     if let zones = arguments[AccountPlanCommand.zones] {

@@ -67,6 +67,9 @@ package struct AdminClient {
     target = .store(HeldStore(writer, files))
   }
 
+  /// True if a running relay performs the calls.
+  var asksRelay: Bool { if case .relay = target { true } else { false } }
+
   /// True if a relay may run on the store.
   var hasRelay: Bool {
     switch (target, store) {
@@ -117,7 +120,8 @@ extension AdminClient {
     let body: JSONValue = ["label": .string(label)]
     return try offer(
       HTTPCallRequest(
-        "POST", path: Self.accounts, body: Self.body(body, milliseconds).serialized()))
+        "POST", path: Self.accounts, body: Self.body(body, milliseconds).serialized()),
+      label: label)
   }
 
   /// Issues a new pairing code. `milliseconds`: time for which it is valid; nil: ten minutes.
@@ -207,28 +211,28 @@ extension AdminClient {
     }
   }
 
-  /// Throws if an account has this label. Accounts of older programs may share one, and keep it.
-  package func requireUnused(label: String) throws(CommandFailure) {
-    var found: AccountSummary?
-    try eachAccount { account in
-      if found == nil, account.label.utf8.elementsEqual(label.utf8) { found = account }
+  /// Returns the failure of a new account whose label is in use.
+  private func labelTaken(_ label: String) throws(CommandFailure) -> CommandFailure {
+    let accounts = try accounts(labelled: label)
+    guard let found = accounts.first else {
+      return CommandFailure("an account \"\(Log.oneLine(label))\" was just removed; try again")
     }
-    guard let found else { return }
     let devices = found.devices == 1 ? "1 device" : "\(found.devices) devices"
-    throw CommandFailure(
-      "there is an account \"\(Log.oneLine(label))\" already (\(found.id.text), \(devices)): let "
-        + "a device join it with lockstep account pair \(found.id.text), or give the new one "
-        + "another name; nothing was created")
+    return CommandFailure(
+      "there is an account \(AccountCommand.name(of: found, devices)) already: let a device join "
+        + "it with lockstep account pair \(found.id.text), or give the new one another name; "
+        + "nothing was created")
   }
 
-  /// Returns the labels of all accounts.
-  package func labels() throws(CommandFailure) -> Set<String> {
-    var labels: Set<String> = []
-    try eachAccount { labels.insert($0.label) }
-    return labels
+  /// Returns the accounts with this label. Accounts of older programs may share one.
+  package func accounts(labelled label: String) throws(CommandFailure) -> [AccountSummary] {
+    var found: [AccountSummary] = []
+    try eachAccount { if AccountLabel.areSame($0.label, label) { found.append($0) } }
+    return found
   }
 
-  /// Returns the account with this id, otherwise the only one with this label.
+  /// Returns the account with this id, otherwise the only one with this label. Of several that
+  /// share a label, the one that spells it like this.
   package func account(named name: String) throws(CommandFailure) -> AccountSummary {
     if let id = AccountID(text: name) {
       let response = try response(to: HTTPCallRequest("GET", path: Self.path(id)))
@@ -238,10 +242,9 @@ extension AdminClient {
         }
       }
     }
-    var found: [AccountSummary] = []
-    try eachAccount { account in
-      if !name.isEmpty, account.label.utf8.elementsEqual(name.utf8) { found.append(account) }
-    }
+    var found = try accounts(labelled: name)
+    let exact = found.filter { $0.label.utf8.elementsEqual(name.utf8) }
+    if !exact.isEmpty { found = exact }
     if found.count > 1 { throw Self.ambiguous(name, found) }
     guard let account = found.first else {
       throw CommandFailure(
@@ -267,8 +270,17 @@ extension AdminClient {
     accounts + [account.text] + rest
   }
 
-  private func offer(_ request: HTTPCallRequest) throws(CommandFailure) -> AccountOffer {
-    try decoded(try answer(to: request)) { body throws(Refusal) in
+  /// `label`: that of the account to create.
+  private func offer(
+    _ request: HTTPCallRequest, label: String = ""
+  ) throws(CommandFailure) -> AccountOffer {
+    let response = try response(to: request)
+    // A new account is refused with this status for no other reason.
+    if !label.isEmpty, response.status == RefusalCode.labelTaken.status {
+      throw try labelTaken(label)
+    }
+    let body = try RelayCall.body(response.body, status: response.status)
+    return try decoded(body) { body throws(Refusal) in
       try AccountOffer.decoded(body: body)
     }
   }

@@ -290,10 +290,18 @@ extension MemoryZoneStore {
     guard state.accounts[id] == nil, isFree(device), isFree(pairing, wall: wall) else {
       return .refused(StoreRefusals.taken)
     }
+    if let holder = holder(of: account.label) {
+      return .refused(StoreRefusals.labelTaken(by: holder))
+    }
     state.accounts[id] = account
     if let device { addDevice(device, .everything, to: id, wall: wall) }
     if let pairing { addPairing(pairing, by: id, wall: wall) }
     return .done
+  }
+
+  private func holder(of label: String) -> AccountID? {
+    guard !label.isEmpty else { return nil }
+    return state.accounts.filter { AccountLabel.areSame($0.value.label, label) }.keys.min()
   }
 
   func setPlan(_ plan: Plan, of id: AccountID) -> CommitResult {

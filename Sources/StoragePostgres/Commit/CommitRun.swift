@@ -152,6 +152,7 @@ final class CommitRun {
       .map { writes.add($0.statement, $0.parameters) }
     let wakeStep = wakes.lockParameters(for: requests).map { writes.add(LockedWakes.lock, $0) }
     if requests.contains(where: \.addsWakeKey) { writes.add(WakeWriter.lockKeys) }
+    if requests.contains(where: \.addsLabel) { writes.add(AccountWriter.lockLabels) }
     guard steps != nil || wakeStep != nil else { return }
     let first = writes.steps.count
     let needsLookup = requests.contains(where: \.needsSaveLookup)
@@ -317,13 +318,44 @@ extension CommitRun {
     guard accounts[id] == nil, try isFree(device), try isFree(pairing) else {
       return .refused(StoreRefusals.taken)
     }
+    if let holder = try account(labelled: label) {
+      return .refused(StoreRefusals.labelTaken(by: holder))
+    }
     write(
       AccountWriter.insert,
-      PostgresParameters().bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall))
+      PostgresParameters().bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall)
+        .bind(AccountLabel.key(label)))
     accounts.add(id, generation: generation)
     if let device { insertDevice(device, .everything, to: id) }
     if let pairing { insertPairing(pairing, by: id) }
     return .done
+  }
+
+  /// Returns an account that has the label, or nil. Only a label without a key is compared with
+  /// those of all accounts. `AccountWriter.lockLabels` has locked all labels.
+  private func account(labelled label: String) throws(PostgresFault) -> AccountID? {
+    guard !label.isEmpty else { return nil }
+    let rows: [PostgresRows]
+    if let key = AccountLabel.key(label) {
+      rows = try query { pipeline in
+        pipeline.add(AccountWriter.labelsByKey, PostgresParameters().bind(key))
+        pipeline.add(AccountWriter.labelsWithoutKey)
+      }
+      let missing = rows[1].all { (account: $0.bits(0), key: AccountLabel.key($0.text(1))) }
+        .filter { $0.key != nil }.prefix(AccountLabel.addedKeys)
+      if !missing.isEmpty {
+        write(
+          AccountWriter.putLabelKeys,
+          PostgresParameters().bind(missing.map(\.account)).bind(missing.compactMap(\.key)))
+      }
+    } else {
+      rows = try query { $0.add(AccountWriter.labels) }
+    }
+    for row in rows.flatMap({ $0.all { (account: $0.bits(0), label: $0.text(1)) } })
+    where AccountLabel.areSame(row.label, label) {
+      return AccountID(rawValue: row.account)
+    }
+    return nil
   }
 
   func setPlan(_ plan: Plan, of id: AccountID) -> CommitResult {
@@ -477,9 +509,34 @@ private enum AccountWriter {
   static let insert = PostgresStatement(
     "insert account",
     """
-    INSERT INTO accounts (account, generation, label, made_at, run)
-    VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint,
+    INSERT INTO accounts (account, generation, label, made_at, label_key, run)
+    VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint, $5::text,
       coalesce((SELECT run FROM opening WHERE one), 0))
+    """)
+  /// Held until the end of the transaction, so that of several relays only one adds a label. Each
+  /// schema of a database has a lock of its own.
+  static let lockLabels = PostgresStatement(
+    "lock labels",
+    """
+    SELECT pg_advisory_xact_lock(hashtextextended('lockstep labels ' || current_schema(), 0))
+      IS NULL
+    """)
+  static let labelsByKey = PostgresStatement(
+    "labels by key", "SELECT account, label FROM accounts WHERE label_key = $1::text")
+  static let labelsWithoutKey = PostgresStatement(
+    "labels without key",
+    "SELECT account, label FROM accounts WHERE label_key IS NULL AND label <> ''")
+  static let labels = PostgresStatement(
+    "labels", "SELECT account, label FROM accounts WHERE label <> ''")
+  /// Skips rows locked by others: the next account with a label adds their keys.
+  static let putLabelKeys = PostgresStatement(
+    "put label keys",
+    """
+    UPDATE accounts SET label_key = missing.label_key
+    FROM unnest($1::bigint[], $2::text[]) AS missing (account, label_key)
+    WHERE accounts.account = missing.account AND accounts.account = ANY (ARRAY(
+      SELECT account FROM accounts WHERE account = ANY ($1::bigint[])
+      FOR UPDATE SKIP LOCKED))
     """)
   static let setPlan = PostgresStatement(
     "set plan",

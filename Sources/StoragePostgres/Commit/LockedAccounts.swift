@@ -201,4 +201,8 @@ extension CommitRequest {
   }
 
   var addsWakeKey: Bool { if case .addWakeKey = self { true } else { false } }
+
+  var addsLabel: Bool {
+    if case .createAccount(_, _, let label, _, _) = self { !label.isEmpty } else { false }
+  }
 }

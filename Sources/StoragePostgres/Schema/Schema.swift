@@ -112,7 +112,8 @@ extension Schema {
   /// database can partition by it; `wake_keys` has only few rows, for all accounts. A request with
   /// a token or a pairing code does not name its account: an index finds it by the hash.
   static let zones = Schema(
-    steps: [version1, version2, version3, version4, version5, version6, version7], oldest: 6)
+    steps: [version1, version2, version3, version4, version5, version6, version7, version8],
+    oldest: 6)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
   ///                     plan · made_at · chunk_bytes · run · range_start (tag)
@@ -384,5 +385,16 @@ extension Schema {
   /// gets none, as if the code carried none, so such a relay may still run.
   private static let version7 = [
     "ALTER TABLE pairings ADD COLUMN wrapped text"
+  ]
+
+  /// Adds `AccountLabel.key` of the labels, as in SQLite's tables. A relay of the version before
+  /// adds rows without it, and accepts a label that is in use.
+  private static let version8 = [
+    "ALTER TABLE accounts ADD COLUMN label_key text COLLATE \"C\"",
+    "CREATE INDEX accounts_by_label ON accounts (label_key) WHERE label_key IS NOT NULL",
+    """
+    CREATE INDEX accounts_without_label_key ON accounts (account)
+      WHERE label_key IS NULL AND label <> ''
+    """,
   ]
 }

@@ -9,6 +9,7 @@ final class AccountWriter {
   private let run: UInt64
   private let account: SQLiteStatement
   private let insertAccount: SQLiteStatement
+  private let labels: AccountLabels
   private let setPlan: SQLiteStatement
   private let token: SQLiteStatement
   private let memberCount: SQLiteStatement
@@ -36,9 +37,10 @@ final class AccountWriter {
     account = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
     insertAccount = try connection.prepare(
       """
-      INSERT INTO accounts (account, generation, newest, label, made_at, run)
-      VALUES (?, ?, 0, ?, ?, ?)
+      INSERT INTO accounts (account, generation, newest, label, made_at, run, label_key)
+      VALUES (?, ?, 0, ?, ?, ?, ?)
       """)
+    labels = try AccountLabels(connection)
     setPlan = try connection.prepare(
       """
       UPDATE accounts SET plan = ?2, quota_bytes = ?3, quota_records = ?4 WHERE account = ?1
@@ -93,8 +95,11 @@ final class AccountWriter {
     guard try !exists(id), try isFree(device), try isFree(pairing, wall: wall) else {
       return .refused(StoreRefusals.taken)
     }
+    if let holder = try labels.account(labelled: label) {
+      return .refused(StoreRefusals.labelTaken(by: holder))
+    }
     try insertAccount.bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall)
-      .bind(run).run()
+      .bind(run).bind(AccountLabel.key(label)).run()
     if let device { try addDevice(device, .everything, to: id, wall: wall) }
     if let pairing { try addPairing(pairing, by: id, wall: wall) }
     return .done
@@ -211,6 +216,51 @@ final class AccountWriter {
     of codeHash: [UInt8], wall: Int64
   ) throws(StorageError) -> ExportedPairing? {
     try code.bind(codeHash).bind(wall).first(SQLiteStoreSource.pairing)
+  }
+}
+
+/// Lookup of accounts by label.
+private final class AccountLabels {
+  private let byKey: SQLiteStatement
+  private let withoutKey: SQLiteStatement
+  private let all: SQLiteStatement
+  private let putKey: SQLiteStatement
+
+  init(_ connection: SQLiteConnection) throws(StorageError) {
+    byKey = try connection.prepare(
+      "SELECT account, label FROM accounts WHERE label_key = ? ORDER BY account")
+    withoutKey = try connection.prepare(
+      """
+      SELECT account, label FROM accounts WHERE label_key IS NULL AND label <> '' ORDER BY account
+      """)
+    all = try connection.prepare(
+      "SELECT account, label FROM accounts WHERE label <> '' ORDER BY account")
+    putKey = try connection.prepare("UPDATE accounts SET label_key = ?2 WHERE account = ?1")
+  }
+
+  /// Returns an account that has the label, or nil. Only a label without a key is compared with
+  /// those of all accounts. Adds some of the keys that rows of an older program, or of another
+  /// store, lack.
+  func account(labelled label: String) throws(StorageError) -> AccountID? {
+    guard !label.isEmpty else { return nil }
+    guard let key = AccountLabel.key(label) else { return holder(of: label, in: try rows(all)) }
+    if let found = try byKey.bind(key).first({ AccountID(rawValue: $0.bits(0)) }) { return found }
+    let others = try rows(withoutKey)
+    for row in others.prefix(AccountLabel.addedKeys) {
+      guard let key = AccountLabel.key(row.label) else { continue }
+      try putKey.bind(row.account.rawValue).bind(key).run()
+    }
+    return holder(of: label, in: others)
+  }
+
+  private typealias Row = (account: AccountID, label: String)
+
+  private func rows(_ statement: SQLiteStatement) throws(StorageError) -> [Row] {
+    try statement.all { (AccountID(rawValue: $0.bits(0)), $0.text(1)) }
+  }
+
+  private func holder(of label: String, in rows: [Row]) -> AccountID? {
+    rows.first { AccountLabel.areSame($0.label, label) }?.account
   }
 }
 

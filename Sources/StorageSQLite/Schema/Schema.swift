@@ -59,7 +59,7 @@ extension Schema {
     applicationID: 0x4C53_7A6F,
     steps: [
       zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4, zonesVersion5, zonesVersion6,
-      zonesVersion7, zonesVersion8,
+      zonesVersion7, zonesVersion8, zonesVersion9,
     ])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
@@ -309,6 +309,19 @@ extension Schema {
   /// `wrapped` is the text of `NewPairing.wrapped`, NULL if the code carries no keys.
   private static let zonesVersion8 = """
     ALTER TABLE pairings ADD COLUMN wrapped TEXT;
+    """
+
+  ///     accounts   … · label_key
+  ///
+  /// `label_key` is `AccountLabel.key` of the label, NULL if it has none. It is also NULL in rows
+  /// from before this version and in those of another store, until the next account with a label
+  /// is created. Not unique: accounts from before may share a label. The second index finds the
+  /// rows whose labels are compared one by one.
+  private static let zonesVersion9 = """
+    ALTER TABLE accounts ADD COLUMN label_key TEXT;
+    CREATE INDEX accounts_by_label ON accounts (label_key) WHERE label_key IS NOT NULL;
+    CREATE INDEX accounts_without_label_key ON accounts (account)
+      WHERE label_key IS NULL AND label <> '';
     """
 }
 

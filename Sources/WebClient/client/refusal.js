@@ -29,6 +29,7 @@ const codes = {
   hostNotAllowed: [421, "retry"],
   notFound: [404, "fixRequest"],
   methodNotAllowed: [405, "fixRequest"],
+  labelTaken: [409, "askPerson"],
   batchMismatch: [422, "fixRequest"],
   batchAborted: [409, "fetchFirst"],
   conflictTooLarge: [409, "fetchFirst"],

@@ -2,6 +2,7 @@
 stopped one."""
 
 import asyncio
+import concurrent.futures
 import contextlib
 import hashlib
 import json
@@ -11,6 +12,7 @@ import pwd
 import re
 import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
 import threading
@@ -18,6 +20,7 @@ import time
 import uuid
 
 from notification_stories import PendingRequest
+from refusal_stories import check_problem
 from story import (
     LOCKSTEP, PATIENCE, Person, Relay, curl, expect, folder, main, record, refused, run, upload,
     wait_until)
@@ -98,13 +101,14 @@ def story_an_empty_list_says_what_to_do():
         assert owner.run("list", "--json") == ""
 
 
-def as_older_programs_create(owner, label):
-    """Creates an account by the relay's control socket, which lets labels repeat."""
+def calls_owner(store, label):
+    """Creates an account by the relay's control socket. Returns the status, and the answer."""
     done = subprocess.run(
-        ["curl", "--silent", "--fail", "--unix-socket", os.path.join(owner.store, "admin.sock"),
-         "--json", json.dumps({"label": label}), "http://localhost/v1/admin/accounts"],
+        ["curl", "--silent", "--unix-socket", os.path.join(store, "admin.sock"), "--write-out",
+         "%{stderr}%{http_code}", "--json", json.dumps({"label": label}),
+         "http://localhost/v1/admin/accounts"],
         capture_output=True, timeout=PATIENCE, check=True)
-    return json.loads(done.stdout)["accountID"]
+    return int(done.stderr), json.loads(done.stdout)
 
 
 def story_an_account_is_named_by_its_id_or_by_its_label():
@@ -115,26 +119,51 @@ def story_an_account_is_named_by_its_id_or_by_its_label():
         only = owner.json("create", "only")["accountID"]
         told = owner.refused("create", "only", says=["already", f"account pair {only}", "another"])
         assert "nothing was created" in told and len(owner.list()) == 1, told
-        twins = [as_older_programs_create(owner, "twin") for _ in range(2)]
+        twins = [owner.json("create", name)["accountID"] for name in ("twin", "twin 2")]
+        relay.stop()
+        # As older programs left them.
+        database = os.path.join(relay.store, "zones.sqlite")
+        with contextlib.closing(sqlite3.connect(database)) as store:
+            with store:
+                store.execute("UPDATE accounts SET label = 'twin', label_key = NULL "
+                              "WHERE label LIKE 'twin%'")
+        relay.start()
         for has_relay in (True, False):
             if not has_relay:
                 relay.stop()
-            assert owner.json("plan", "only") == {"zones": None, "accountID": only}
-            assert owner.json("plan", only)["accountID"] == only
+            for name in ("only", only, "ONLY"):
+                assert owner.json("plan", name) == {"zones": None, "accountID": only}
             for words in [("plan", "twin"), ("pair", "twin"), ("remove", "twin", "--yes")]:
                 told = owner.refused(*words, says=["2 accounts have the label \"twin\"", *twins])
                 assert "id" in told, told
             assert owner.json("pair", twins[0])["accountID"] == twins[0]
-            for name in ["nobody", "0123456789abcdef", "", "ONLY"]:
+            for name in ["nobody", "0123456789abcdef", "", "onl"]:
                 for words in [("plan", name), ("pair", name), ("remove", name, "--yes")]:
                     owner.refused(*words, says=["there is no account", "account list"])
-            owner.refused("create", "twin", says="already")
+            owner.refused("create", "Twin", says="already")
             assert len(owner.list()) == 3
     with online_and_offline_owners() as offices:
         label = "x" * 256
         for owner in offices:
             owner.refused("create", label, says="255 bytes")
             owner.refused("create", "a\tb", says="control characters")
+
+
+def story_a_label_is_given_once_even_by_two_at_one_moment():
+    """Several owners create the same account at once, in different case and spelling: one wins, and
+    the others are refused with `labelTaken`, which names the account."""
+    with Relay(is_open=False) as relay:
+        for round in range(8):
+            names = [f"Ren\u00e9e {round}", f"Rene\u0301e {round}", f"REN\u00c9E {round}"]
+            with concurrent.futures.ThreadPoolExecutor(6) as owners:
+                answers = list(owners.map(lambda name: calls_owner(relay.store, name), names * 2))
+            made = [answer for status, answer in answers if status == 201]
+            assert len(made) == 1, answers
+            for status, answer in answers:
+                if status != 201:
+                    check_problem("labelTaken", answer, status)
+                    assert made[0]["accountID"] in answer["detail"], answer
+        assert len(Owner(relay.store).list()) == 8
 
 
 def story_what_is_no_store_is_left_alone():

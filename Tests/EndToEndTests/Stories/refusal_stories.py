@@ -1,7 +1,7 @@
 """The table of refusal codes in docs/protocol.md, compared with a running relay: each code that a
 client can cause comes with its status, its title and the form described in "Problems".
 
-Not here: `registrationClosed` (curl), `tokenExpired` (retention), `storeRestored` (restored_store),
+Not here: `labelTaken` (account), `registrationClosed` (curl), `tokenExpired` (retention), `storeRestored` (restored_store),
 `storeUnavailable` (failure, chunk: a full disk), `requestTimeout` (timeout), `quotaExceeded`
 (chunk), `diskLow` (limit). Close codes: 4400, 1003, 1009 (websocket: bad_messages…), 4408
 (who_does_not_say_hello…), 4501, 4502 (notification), 1012 (websocket: a_restart_says_so). A client
@@ -22,7 +22,7 @@ from story import (
 
 DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
 ELSEWHERE = {
-    "registrationClosed", "originNotAllowed", "tokenExpired", "storeRestored", "storeUnavailable",
+    "labelTaken", "registrationClosed", "originNotAllowed", "tokenExpired", "storeRestored", "storeUnavailable",
     "requestTimeout", "quotaExceeded", "diskLow", "planRequired", "overloaded", "stopping"}
 NOT_FROM_OUTSIDE = {"helloRequired", "internalError", "badMessage"}
 HASH = hashlib.sha256(b"x").hexdigest()

@@ -50,14 +50,15 @@ struct AdminClientTests {
     }
   }
 
-  @Test func aNameThatSeveralHaveIsAnsweredWithTheirIDs() throws {
+  @Test func aLabelThatIsInUseIsRefusedWithTheIDOfItsAccount() throws {
     try atBoth { client, _ in
-      let accounts = [
-        try client.createAccount(label: "twin").account,
-        try client.createAccount(label: "twin").account,
-      ]
-      let message = try #require(failure { _ = try client.account(named: "twin") })
-      #expect(accounts.allSatisfy { message.contains($0.text) })
+      let mum = try client.createAccount(label: "Mum").account
+      for label in ["Mum", "MUM"] {
+        let message = try #require(failure { _ = try client.createAccount(label: label) })
+        #expect(message.contains(mum.text) && message.contains("already"))
+      }
+      #expect(try client.account(named: "mum").id == mum)
+      #expect(try client.accounts(labelled: "mUm").map(\.id) == [mum])
     }
   }
 
