@@ -213,6 +213,7 @@ extension DoctorCheck {
       set.isEmpty
       ? "with the usual limits" : "with limits of its own: \(words.joined(separator: ", "))"
     guard missing.isEmpty && more.isEmpty else {
+    let usual = self.limits(usual)
       let which = (missing.map { "no \($0)" } + more).joined(separator: ", ")
       return DoctorCheck(
         .relay, "relay", .warning, "a Lockstep relay of another version (limits: \(which))",
@@ -228,8 +229,7 @@ extension DoctorCheck {
       let members = try JSONValue(parsing: report.body).members
       // Every version of the relay sends these members.
       let isRelay = members?.contains { $0.name == "batchRecords" } == true
-      // The relay's key for push services is no limit.
-      return isRelay ? members?.filter { $0.name != "wakeKey" } : nil
+      return isRelay ? members.map(limits) : nil
     } catch {
       return nil
     }
@@ -246,6 +246,11 @@ extension DoctorCheck {
       JSONMember("offsetMilliseconds", .decimal(thousandths: best.offset)),
       JSONMember("uncertaintyMilliseconds", .decimal(thousandths: best.error)),
     ]
+  /// Removes the members that are no limits.
+  private static func limits(_ members: [JSONMember]) -> [JSONMember] {
+    members.filter { !["isOpen", "wakeKey"].contains($0.name) }
+  }
+
     let size = span(thousandths: Int64(clamping: best.offset.magnitude))
     let side = best.offset > 0 ? "behind" : "ahead of"
     let seen =

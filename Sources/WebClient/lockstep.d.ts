@@ -391,6 +391,8 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   revoke(deviceID: string): Promise<{ pairAgain: Device[] }>;
   signOut(options?: { discardUnsent?: boolean; offline?: boolean }): Promise<void>;
 
+  /** False if `createAccount` would be refused: the relay's owner makes the accounts. */
+  acceptsAccounts(): Promise<boolean>;
   /** Key of the relay for `PushManager.subscribe`; null if the relay wakes no devices. */
   wakeKey(): Promise<string | null>;
   /** Asks the relay to wake this device by the subscription. The first push contains a code. `id`:

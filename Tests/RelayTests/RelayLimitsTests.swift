@@ -57,6 +57,13 @@ struct RelayLimitsTests {
     #expect(fields == SettableLimit.all.count, "a field is not in the table")
   }
 
+  @Test(arguments: [true, false])
+  func itIsToldIfAnyoneMayCreateAnAccount(_ isOpen: Bool) throws {
+    let relay = TestRelay { $0.isOpen = isOpen }
+    let told = try HTTPClient(relay).call("GET", "/v1/limits").json
+    #expect(told?["isOpen"] == .bool(isOpen))
+  }
+
   @Test func theLimitsInForceAreTheOnesThatWereSet() throws {
     let relay = TestRelay {
       $0.limits.connectionsPerAddress = 12

@@ -236,12 +236,15 @@ package enum LimitFault: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// The answer to `GET /v1/limits`: limits that a client must keep, and those that it may rely on.
+/// The answer to `GET /v1/limits`: limits that a client must keep, and those that it may rely on;
+/// `isOpen`, true if anyone may create an account; the relay's key for push services.
 package enum LimitsInForce {
   package static func encodedBody(_ configuration: RelayConfiguration) -> [UInt8] {
     JSONValue.object(
       all(configuration).map { JSONMember($0.0, JSONValue(integerLiteral: $0.1)) }
-    ).setting("wakeKey", to: configuration.wakes.map { .string($0.publicKey) }).serialized()
+    ).setting("isOpen", to: .bool(configuration.isOpen)).setting(
+      "wakeKey", to: configuration.wakes.map { .string($0.publicKey) }
+    ).serialized()
   }
 
   private static func all(_ configuration: RelayConfiguration) -> [(String, Int64)] {

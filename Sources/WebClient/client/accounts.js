@@ -127,6 +127,14 @@ export class Accounts {
     return wakeKey;
   }
 
+  /** @returns {Promise<boolean>} false if the relay lets no one create an account; true if it does,
+   * or is of a version that does not say */
+  async acceptsAccounts() {
+    const { isOpen = true } = await this.#request("/v1/limits", {});
+    if (typeof isOpen !== "boolean") throw new WireError("invalid limits");
+    return isOpen;
+  }
+
   /** @param {ReturnType<import("./wakeRegistration.js").wakeRegistration>} registration */
   registerWake(token, id, registration) {
     return this.#request(wakePath(id), { method: "PUT", token, body: registration });

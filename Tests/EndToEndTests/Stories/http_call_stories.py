@@ -106,13 +106,14 @@ def story_a_revoked_device_does_not_come_back_by_a_code_that_it_made():
 
 def story_the_limits_are_told_as_they_are():
     """All limits are integers, include those of docs/protocol.md, and are the same for every
-    client. Beside them stands the relay's key for push services."""
+    client. Beside them stand the relay's key for push services, and if anyone may make an account."""
     with Relay() as relay:
         limits = expect(curl(relay, "GET", "/v1/limits"), 200).json
         assert {name: limits.get(name) for name in LIMITS} == LIMITS, limits
         person = Person.new(relay)
         assert person.call("GET", "/v1/limits").json == limits
         assert len(limits.pop("wakeKey")) == 87
+        assert limits.pop("isOpen") is True
         assert all(type(value) is int and value > 0 for value in limits.values()), limits
 
 

@@ -37,6 +37,30 @@ class PairingStories(Story):
         laptop.run("clipboard", "add", "from a newcomer")
         expect(person.page.get_by_text("laptop, just now")).to_be_visible()
 
+    def test_a_relay_whose_owner_makes_the_accounts_offers_no_new_one(self):
+        self.relay.stop()
+        self.relay.is_open = False
+        self.relay.start()
+        person = self.visitor()
+        person.open()
+        hint = person.page.get_by_text("The owner of this relay makes the accounts")
+        create = person.page.get_by_role("button", name="Make a new account")
+        expect(hint).to_be_visible()
+        expect(create).to_be_hidden()
+        expect(person.page.get_by_label("Seal it")).to_be_hidden()
+        # Without an answer nothing is known, and it is offered.
+        person.has_its_files_kept()
+        self.relay.stop()
+        person.page.reload()
+        expect(create).to_be_visible()
+        expect(hint).to_be_hidden()
+        self.relay.is_open = True
+        self.relay.start()
+        person.page.reload()
+        person.press("Make a new account")
+        person.reads_phrase()
+        person.is_in_sync()
+
     def test_a_link_brings_a_code_and_is_followed_by_one_press(self):
         first, second = self.visitor(), self.visitor()
         first.make_account(is_sealed=False)
@@ -55,7 +79,8 @@ class PairingStories(Story):
         person.may_miss_the_relay = True
         person.open()
         asked = []
-        person.page.on("request", lambda request: "/v1/" in request.url and asked.append(request))
+        person.page.on(
+            "request", lambda request: "/v1/devices" in request.url and asked.append(request))
         person.page.get_by_label("Pairing code").fill("1234")
         person.press("Pair", exact=True)
         expect(person.page.get_by_role("alert")).to_contain_text("no pairing code")

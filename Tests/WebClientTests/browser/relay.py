@@ -38,7 +38,8 @@ def wait_until(condition, expectation):
 
 
 class Relay:
-    """An open relay, on a port that the system chooses; a restarted relay keeps its port."""
+    """An open relay, on a port that the system chooses; a restarted relay keeps its port, and is
+    closed if `is_open` is set to False."""
 
     def __init__(self):
         self.origin = None
@@ -46,6 +47,7 @@ class Relay:
         # Options for waking devices, and further variables of the environment.
         self.wakes = []
         self.environment = {}
+        self.is_open = True
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-browser-"))
         self.url = None
         self.owners_url = None
@@ -55,7 +57,7 @@ class Relay:
     def start(self):
         listen = self.url.removeprefix("http://") if self.url else "127.0.0.1:0"
         self.process = subprocess.Popen(
-            [PROGRAM, "relay", "--open", "--listen", listen, "--admin-listen", "127.0.0.1:0",
+            [PROGRAM, "relay", *(["--open"] if self.is_open else []), "--listen", listen, "--admin-listen", "127.0.0.1:0",
              "--host", "relay.test", "--disk-floor", "0", "--store", self.folder / "store",
              *(["--origin", self.origin] if self.origin else []),
              *(["--pages", self.pages] if self.pages else []), *self.wakes],

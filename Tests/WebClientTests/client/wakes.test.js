@@ -50,6 +50,17 @@ test("the key of the relay is in its limits, or it wakes no devices", async (con
   await assert.rejects(wrong.lockstep.wakeKey(), { name: "WireError" });
 });
 
+test("a relay says if anyone may create an account; one that says nothing may", async (context) => {
+  const answers = [[{ isOpen: true }, true], [{ isOpen: false }, false], [{}, true]];
+  for (const [limits, accepts] of answers) {
+    const { lockstep, sent } = await opened(context, { "GET /v1/limits": { body: limits } });
+    assert.equal(await lockstep.acceptsAccounts(), accepts);
+    assert.deepEqual(sent(), [["GET", "/v1/limits", null, null]], "no token is sent for it");
+  }
+  const wrong = await opened(context, { "GET /v1/limits": { body: { isOpen: "yes" } } });
+  await assert.rejects(wrong.lockstep.acceptsAccounts(), { name: "WireError" });
+});
+
 test("a subscription is registered as the browser gives it, and proved by its code",
   async (context) => {
     const done = { status: 204, text: null };

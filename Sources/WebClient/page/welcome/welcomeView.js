@@ -26,6 +26,11 @@ export class WelcomeView {
     "Seal it: the relay stores it, and cannot read it");
   #or = element("p", { class: "or" }, element("span", {}, "or"));
   #lead = element("p", { class: "lead" });
+  #closed = element("p", { class: "hint centered", hidden: true },
+    "The owner of this relay makes the accounts. Ask for a pairing code, or a link.");
+  /** False if the relay makes accounts for no one; null until it is known. */
+  #isOpen = null;
+  #isAsking = false;
   /** Code of an opened link, with its mark. */
   #offered = null;
   #left;
@@ -45,7 +50,7 @@ export class WelcomeView {
         "12 or 24 letters, from a device that is in the account already."),
       field("This browser's name", this.#name),
       this.#problem, this.#progress.node, this.#pair,
-      this.#or, this.#create, this.#sealedLabel,
+      this.#or, this.#create, this.#sealedLabel, this.#closed,
       element("p", { class: "hint centered" },
         "No name, no password: the account lives on your devices."));
     this.node = element("section", { class: "welcome", "aria-labelledby": "welcome-title" },
@@ -71,10 +76,27 @@ export class WelcomeView {
     // Another account would be refused while the data of this one is in the browser. Who has opened
     // a link is to join that account.
     const isNew = this.#controller.status.accountID === null && this.#offered === null;
-    for (const it of [this.#create, this.#sealedLabel, this.#or]) show(it, isNew);
+    if (isNew && this.#isOpen === null) this.#askRelay();
+    for (const it of [this.#create, this.#sealedLabel, this.#or]) show(it, isNew && this.#isOpen);
+    show(this.#closed, isNew && this.#isOpen === false);
+  }
+
+  /** Finds out if the relay makes accounts for anyone. Without an answer, the button is offered,
+   * and a refusal says why. */
+  async #askRelay() {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      this.#isOpen = await this.#controller.lockstep.acceptsAccounts();
+    } catch {
+      this.#isOpen = true;
+    }
+    this.#isAsking = false;
+    this.show();
   }
 
   leave() {
+    this.#isOpen = null;
     this.#secondHalf.cancel();
     this.#sealed.checked = true;
   }
