@@ -158,17 +158,10 @@ package struct RelayService {
     let log = log
     var settings = GroupSettings<RelayReport> { node, report in
       switch report {
-      case .accountCreated(let account):
-        metrics.addAccounts(1)
-        log.info("an account was created", [.account(account)])
-      case .planChanged(let account): log.info("an account has a new plan", [.account(account)])
-      case .accountRemoved(let account):
-        metrics.addAccounts(-1)
-        log.info("an account was removed", [.account(account)])
-      case .deviceJoined(let account, let device):
-        log.info("a device joined", [.device(device), .account(account)])
-      case .deviceRevoked(let account, let device):
-        log.info("a device was revoked", [.device(device), .account(account)])
+      case .accountEvent(let account, let event, let label):
+        if event == .created { metrics.addAccounts(1) }
+        if event == .removed { metrics.addAccounts(-1) }
+        log.info(event, of: account, label: label)
       case .ownerSignedIn(let client):
         log.info("the owner signed in to the owner's page", [LogLine.Field("client", client.text)])
       case .storeFailed(let error): log.error("\(error)", [LogLine.Field("node", node)])
@@ -398,6 +391,21 @@ package struct RelayService {
 }
 
 extension LogLine.Field {
+extension Log {
+  /// Logs a change of an account, with the owner's name for it.
+  fileprivate func info(_ event: AccountEvent, of account: AccountID, label: String) {
+    var fields: Fields = [.account(account)]
+    if !label.isEmpty { fields.append(LogLine.Field("label", label)) }
+    switch event {
+    case .created: info("an account was created", fields)
+    case .planChanged: info("an account has a new plan", fields)
+    case .removed: info("an account was removed", fields)
+    case .deviceJoined(let device): info("a device joined", [.device(device)] + fields)
+    case .deviceRevoked(let device): info("a device was revoked", [.device(device)] + fields)
+    }
+  }
+}
+
   package static func account(_ account: AccountID) -> LogLine.Field {
     .init("account", account.text)
   }

@@ -16,7 +16,8 @@ struct CallTests {
   @Test func anOpenRelayMakesAccounts() throws {
     let device = try relay.newAccount()
     #expect(device.token.utf8.count == 43)
-    #expect(relay.reports.contains(.accountCreated(device.credentials.account)))
+    #expect(
+      relay.reports.contains(.accountEvent(device.credentials.account, .created, label: "")))
   }
 
   @Test func aClosedRelayMakesNone() throws {

@@ -216,7 +216,8 @@ struct DeviceTests {
     #expect(try client.call("GET", "/v1/devices", token: second.token).status == 401)
     #expect(
       relay.reports.contains(
-        .deviceRevoked(first.credentials.account, second.credentials.device)))
+        .accountEvent(
+          first.credentials.account, .deviceRevoked(second.credentials.device), label: "")))
   }
 
   @Test func aDeviceThatRevokesItselfGetsItsAnswer() throws {

@@ -38,7 +38,7 @@ struct Owner: Sendable {
       let (offer, request) = try AccountOffer.make(
         label: body.label, validFor: body.expiresIn, secrets: context.secrets, wall: context.wall,
         relay: context.configuration.linkURL)
-      return .commit(request, .owner(.created(offer)))
+      return .commit(request, .owner(.created(offer, label: body.label)))
     case .accounts(let after, let limit):
       return .read(.accounts(after: after, limit: limit), .owner(.accounts))
     case .account(let account): return .read(.account(account), .owner(.account))
@@ -115,7 +115,7 @@ private struct OfferRequest {
 
 /// Builds the answer to an owner's call that writes from the store's result.
 enum AdminCommitResponse: Hashable, Sendable {
-  case created(AccountOffer)
+  case created(AccountOffer, label: String)
   case paired(AccountOffer)
   case planSet(AccountID, Plan)
   case removed(AccountID)
@@ -126,7 +126,7 @@ enum AdminCommitResponse: Hashable, Sendable {
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
     switch (self, result) {
     case (_, .refused(let refusal)): throw refusal
-    case (.created(let offer), .done), (.paired(let offer), .done):
+    case (.created(let offer, _), .done), (.paired(let offer), .done):
       return Answer(status: 201, json: offer.encodedBody())
     case (.planSet(_, let plan), .done): return Answer(status: 200, json: plan.encodedBody())
     case (.removed, .done), (.revoked, .done): return Answer(status: 204)

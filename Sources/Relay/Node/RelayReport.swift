@@ -14,14 +14,21 @@ package enum RelayOrder: Sendable, Hashable {
   case allowHosts(AllowedHosts)
 }
 
+/// A change of an account or of its devices, for the log.
+@usableFromInline
+package enum AccountEvent: Sendable, Hashable {
+  case created
+  case planChanged
+  case removed
+  case deviceJoined(DeviceID)
+  case deviceRevoked(DeviceID)
+}
+
 /// Reports of a node to the relay's operator, for the log. They never contain a secret.
 @usableFromInline
 package enum RelayReport: Sendable, Hashable {
-  case accountCreated(AccountID)
-  case planChanged(AccountID)
-  case accountRemoved(AccountID)
-  case deviceJoined(AccountID, DeviceID)
-  case deviceRevoked(AccountID, DeviceID)
+  /// `label`: the owner's name for the account; empty if it has none, or if it is not known.
+  case accountEvent(AccountID, AccountEvent, label: String)
   /// The relay's owner signed in to the owner's page.
   case ownerSignedIn(PeerNetwork)
   /// The store failed; nothing was done. Reported once, until it works again.

@@ -529,19 +529,29 @@ struct RelayServices: ~Copyable {
   ) {
     switch (response, result) {
     case (.account(let credentials), .success):
-      actions.append(.report(.accountCreated(credentials.account)))
-    case (.owner(.created(let offer)), .success):
-      actions.append(.report(.accountCreated(offer.account)))
-    case (.owner(.planSet(let account, _)), .success):
-      actions.append(.report(.planChanged(account)))
-    case (.owner(.removed(let account)), .success):
-      actions.append(.report(.accountRemoved(account)))
+      report(.created, of: credentials.account, label: "")
+    case (.owner(.created(let offer, let label)), .success):
+      report(.created, of: offer.account, label: label)
+    case (.owner(.planSet(let account, _)), .success): reportWithLabel(.planChanged, of: account)
+    // Its label is gone with it.
+    case (.owner(.removed(let account)), .success): report(.removed, of: account, label: "")
     case (.joined(let device, _, _), .success(.redeemed(let account, _, _))):
-      actions.append(.report(.deviceJoined(account, device)))
+      reportWithLabel(.deviceJoined(device), of: account)
     case (.revoked(let account, let device), .success),
       (.owner(.revoked(let account, let device)), .success):
-      actions.append(.report(.deviceRevoked(account, device)))
+      reportWithLabel(.deviceRevoked(device), of: account)
     default: break
+    }
+  }
+
+  private mutating func report(_ event: AccountEvent, of account: AccountID, label: String) {
+    actions.append(.report(.accountEvent(account, event, label: label)))
+  }
+
+  /// Reports the event once the store has returned the account's label.
+  private mutating func reportWithLabel(_ event: AccountEvent, of account: AccountID) {
+    if !submitRead(.account(account), for: .eventLabel(account, event)) {
+      report(event, of: account, label: "")
     }
   }
 

@@ -192,6 +192,10 @@ extension RelayNode {
     case .membership(let account, let device): handleMembershipRead(account, device, result)
     case .dueWakes(let query):
       services.handleDueWakes(query, result.flatMap { _ in .failure(StoreHealth.mismatch) })
+    case .eventLabel(let account, let event):
+      var label = ""
+      if case .success(.account(let summary)) = result { label = summary.label }
+      services.actions.append(.report(.accountEvent(account, event, label: label)))
     }
   }
 

@@ -55,12 +55,15 @@ enum PendingRead: Sendable {
   case membership(AccountID, DeviceID)
   /// Devices that are to be woken.
   case dueWakes(SleeperQuery)
+  /// The label of an account, to report the event with it.
+  case eventLabel(AccountID, AccountEvent)
 
   /// The connection that waits for the result.
   var connection: ConnectionID? {
     switch self {
     case .call(let id, _), .signIn(let id, _, _, _), .welcome(let id): id
-    case .sweepCheck, .remoteCommit, .accountVersions, .membership, .dueWakes: nil
+    case .sweepCheck, .remoteCommit, .accountVersions, .membership, .dueWakes, .eventLabel:
+      nil
     }
   }
 }

@@ -224,6 +224,33 @@ def story_no_secret_is_in_any_log():
         assert asked[0]["method"] == "GET" and asked[0]["peer"].startswith("127.0.0.1:"), asked
 
 
+def story_the_owners_name_for_an_account_is_in_the_log():
+    """Where a line names an account, it has its label, escaped; an account without a label has
+    none."""
+    label = "Mum \u202e\u2028=\"x\""
+    with Relay("--log-format", "json") as relay:
+        Person.new(relay)
+        made = json.loads(run(
+            "account", "create", label, "--store", relay.store, "--json").stdout)
+        join = {"code": made["code"], "deviceName": "x", "platform": "test", "appVersion": "1"}
+        person = Person(relay, expect(curl(relay, "POST", "/v1/devices", join), 201).json)
+        run("account", "plan", made["accountID"], "--zones", "timer", "--store", relay.store)
+        expect(person.call("DELETE", f"/v1/devices/{person.device}"), 204)
+        run("account", "remove", made["accountID"], "--yes", "--store", relay.store)
+        assert relay.stop() == 0
+        lines = [json.loads(line) for line in relay.text().splitlines()]
+    told = [(line["msg"], line.get("label")) for line in lines if "account" in line]
+    assert told == [
+        ("an account was created", None), ("an account was created", label),
+        ("a device joined", label), ("an account has a new plan", label),
+        ("a device was revoked", label), ("an account was removed", None)], told
+    with Relay(is_open=False) as relay:
+        run("account", "create", label, "--store", relay.store)
+        relay.stop()
+        line = next(it for it in relay.text().split("\n") if "an account was created" in it)
+        assert "\u202e" not in line and "\u2028" not in line and "Mum" in line, line
+
+
 def send_secrets(relay, directory):
     """Sends data that must not be logged; returns the secrets."""
     person = Person.new(relay, name="a \"name\" level=error")
