@@ -72,7 +72,8 @@ package struct RelayService {
       uploads: configuration.limits.uploads * configuration.nodes)
     let bus = try store.makeBus()
     let sharesStore = bus != nil
-    let measures = metrics.source(of: self.store, fault: store.fileFault)
+    let measures = metrics.source(
+      of: self.store, fault: store.fileFault, certificateEnd: { certificate?.end })
     let adminSessions = SharedAdminSessions()
     let shortCommits = configuration.nodes == 1 ? store.makeShortCommits() : nil
     let shortSaves = shortCommits.map { ShortSaves($0, metrics) }
@@ -390,7 +391,6 @@ package struct RelayService {
   }
 }
 
-extension LogLine.Field {
 extension Log {
   /// Logs a change of an account, with the owner's name for it.
   fileprivate func info(_ event: AccountEvent, of account: AccountID, label: String) {
@@ -406,6 +406,7 @@ extension Log {
   }
 }
 
+extension LogLine.Field {
   package static func account(_ account: AccountID) -> LogLine.Field {
     .init("account", account.text)
   }

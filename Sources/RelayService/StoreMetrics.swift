@@ -15,9 +15,11 @@ final class StoreMetrics: Sendable {
     self.measures = Locked(measures)
   }
 
-  /// `store`: its location. `fault`: returns a fault in its files.
+  /// `store`: its location. `fault`: returns a fault in its files. `certificateEnd`: returns the end
+  /// of the relay's certificate.
   func source(
-    of store: StoreLocation, fault: @escaping @Sendable () -> StorageError? = { nil }
+    of store: StoreLocation, fault: @escaping @Sendable () -> StorageError? = { nil },
+    certificateEnd: @escaping @Sendable () -> Int64? = { nil }
   ) -> MeasureSource {
     var database: String?
     var directory: String?
@@ -37,6 +39,8 @@ final class StoreMetrics: Sendable {
       directory.map { UpkeepFiles.read(from: $0) } ?? StoreUpkeep()
     } fault: {
       fault()
+    } certificateEnd: {
+      certificateEnd()
     }
   }
 

@@ -83,6 +83,7 @@ struct PrometheusTextTests {
       #expect(lines.contains { $0 == line }, "\(line)")
     }
     #expect(Set(lines).count == lines.count, "nothing stands twice")
+    #expect(!lines.contains { $0.contains("certificate") }, "it has none")
     withExtendedLifetime(socket) {}
   }
 
@@ -107,9 +108,13 @@ struct PrometheusTextTests {
     let node = RelayNode(
       configuration: configuration, secrets: SecretSource { [UInt8](repeating: 0, count: $0) },
       random: SeededRandom(seed: 1),
-      measures: MeasureSource({ source }, process: { ofProcess }, upkeep: { upkeep }))
+      measures: MeasureSource(
+        { source }, process: { ofProcess }, upkeep: { upkeep },
+        certificateEnd: { 1_700_000_000_000 }))
     let text = node.services.metricsText
     #expect(text.contains("\nlockstep_accounts 3\n"))
+    #expect(
+      text.contains("\nlockstep_tls_certificate_expiry_timestamp_seconds 1700000000\n"))
     #expect(text.contains("\nlockstep_store_bytes 4096\n"))
     #expect(!text.contains("lockstep_log_bytes"), "nobody measured it")
     #expect(!text.contains("lockstep_disk_free_bytes"), "nobody measured it")

@@ -122,10 +122,7 @@ struct SecureConnection: ~Copyable {
   }
 
   private var certificateEnd: Int64? {
-    guard let certificate = SSL_get0_peer_certificate(ssl) else { return nil }
-    var end = tm()
-    guard ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1 else { return nil }
-    return Int64(timegm(&end)) * 1_000
+    SSL_get0_peer_certificate(ssl).flatMap(CertificateEnd.milliseconds)
   }
 
   // MARK: Reads and writes

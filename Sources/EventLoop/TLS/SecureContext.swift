@@ -62,6 +62,9 @@ final class SecureContext: @unchecked Sendable {
     return X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 ? .notYetValid : .valid
   }
 
+  /// End of the certificate's validity, in milliseconds since the Unix epoch; nil without one.
+  var end: Int64? { SSL_CTX_get0_certificate(rawValue).flatMap(CertificateEnd.milliseconds) }
+
   /// Names that the certificate was issued for, verbatim.
   var names: [String] {
     guard let certificate = SSL_CTX_get0_certificate(rawValue) else { return [] }
@@ -219,11 +222,25 @@ package final class ServerCertificate: Sendable {
 
   @usableFromInline package var validity: CertificateValidity { current.validity }
 
+  /// End of the certificate's validity, in milliseconds since the Unix epoch; nil while a managed
+  /// certificate is missing. Safe to call from any thread.
+  package var end: Int64? { current.end }
+
   /// Names that the certificate was issued for, verbatim, including wildcards such as
   /// `*.example.org`.
   @usableFromInline package var names: [String] { current.names }
 
   var current: SecureContext { context.withLock { $0 } }
+}
+
+/// Reads the end of a certificate's validity.
+enum CertificateEnd {
+  /// Returns milliseconds since the Unix epoch; nil if OpenSSL cannot read the time.
+  static func milliseconds(_ certificate: OpaquePointer) -> Int64? {
+    var end = tm()
+    guard ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1 else { return nil }
+    return Int64(timegm(&end)) * 1_000
+  }
 }
 
 /// Validity of a certificate at the current time.

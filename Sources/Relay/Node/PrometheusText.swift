@@ -129,6 +129,12 @@ extension RelayServices {
       "lockstep_build_info", .gauge, "The running version.", by: "version",
       [(configuration.version, 1)])
     text.addProcess(self.measures.readProcess(), startedAt: configuration.startedAt)
+    if let end = self.measures.certificateEnd() {
+      text.add(
+        "lockstep_tls_certificate_expiry_timestamp_seconds", .gauge,
+        "End of the certificate that the relay presents, in Unix time.",
+        PrometheusText.decimal(end, per: 1_000))
+    }
     text.add(
       "lockstep_connections", .gauge, "Open connections by transport.",
       by: "transport",

@@ -142,16 +142,21 @@ package struct MeasureSource: Sendable {
   @usableFromInline package let fault: @Sendable () -> StorageError?
   /// Returns the results of the last backup and the last check of the store.
   @usableFromInline package let upkeep: @Sendable () -> StoreUpkeep
+  /// Returns the end of the relay's certificate in milliseconds since the Unix epoch; nil if it has
+  /// none.
+  @usableFromInline package let certificateEnd: @Sendable () -> Int64?
 
   @usableFromInline
   package init(
     _ read: @escaping @Sendable () -> StoreMeasures,
     process: @escaping @Sendable () -> ProcessMeasures = { ProcessMeasures() },
     upkeep: @escaping @Sendable () -> StoreUpkeep = { StoreUpkeep() },
-    fault: @escaping @Sendable () -> StorageError? = { nil }
+    fault: @escaping @Sendable () -> StorageError? = { nil },
+    certificateEnd: @escaping @Sendable () -> Int64? = { nil }
   ) {
     self.upkeep = upkeep
     self.fault = fault
+    self.certificateEnd = certificateEnd
     self.read = read
     readProcess = process
   }

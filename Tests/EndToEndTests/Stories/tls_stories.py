@@ -309,14 +309,30 @@ def story_home_whose_relay_is_not_trusted_any_more_says_so_and_sends_nothing():
         assert "in sync" in phone.run("sync")
 
 
+def told_end(relay):
+    """The end of the certificate that the relay presents, by its metrics."""
+    text = curl(relay.admin, "GET", "/metrics").body.decode()
+    return float(re.search(
+        r"^lockstep_tls_certificate_expiry_timestamp_seconds (\S+)$", text, re.M)[1])
+
+
+def end_of(path):
+    """The end of the certificate in a file, by OpenSSL."""
+    done = subprocess.run(["openssl", "x509", "-noout", "-enddate", "-in", path],
+                          capture_output=True, text=True, check=True)
+    return ssl.cert_time_to_seconds(done.stdout.strip().removeprefix("notAfter="))
+
+
 def story_certificate_is_renewed_under_open_connections():
     """SIGHUP: existing connections stay, new ones get the new certificate; a bad certificate
     changes nothing."""
-    with SecureRelay() as relay, folder() as directory:
+    with SecureRelay("--admin-listen", "127.0.0.1:0") as relay, folder() as directory:
+        relay.admin = AdminListener(relay)
         phone = join(relay, directory)
         with phone.start_agent():
             wait_until(lambda: phone.status()["state"] == "inSync", "the phone in sync")
             first = s_client(relay)
+            assert told_end(relay) == end_of(os.path.join(MADE, "server.pem"))
             fresh = os.path.join(directory, "fresh")
             shutil.copytree(MADE, fresh)
             make(fresh)
@@ -330,6 +346,7 @@ def story_certificate_is_renewed_under_open_connections():
             os.kill(relay.id, signal.SIGHUP)
             wait_until(lambda: "certificate was reloaded" in relay.text(), "the new certificate")
             assert serial.search(s_client(relay)).group() != serial.search(first).group()
+            assert told_end(relay) == end_of(os.path.join(fresh, "server.pem"))
             assert phone.status()["transport"] == "websocket", "the old connection stands"
             phone.run("clipboard", "add", "still here")
             wait_until(lambda: phone.status()["waiting"] == 0, "the save over it")
