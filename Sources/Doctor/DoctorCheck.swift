@@ -163,9 +163,20 @@ extension DoctorCheck {
       return DoctorCheck(.relay, "tls", .ok, "\(seen); valid until \(date)", figures: figures)
     }
     return DoctorCheck(
-      .relay, "tls", .warning, "\(seen); valid for \(days) more days, until \(date)",
+      .relay, "tls", .warning, "\(seen); \(remaining(end - wall)), until \(date)",
       nextStep: "Renew the certificate, then send the relay SIGHUP; devices reject an expired one.",
       figures: figures)
+  }
+
+  /// Returns the remaining validity of a certificate: in hours for the last two days.
+  private static func remaining(_ milliseconds: Int64) -> String {
+    let hours = milliseconds / 3_600_000
+    switch hours {
+    case 48...: return "valid for \(hours / 24) more days"
+    case 2...: return "valid for \(hours) more hours"
+    case 1: return "valid for 1 more hour"
+    default: return "valid for less than an hour"
+    }
   }
 
   /// Explains an address without TLS at which nobody answers without TLS. Returns nil if nobody
@@ -202,6 +213,7 @@ extension DoctorCheck {
           + "configure the proxy in front of it to forward all paths.")
     }
     let names = limits.map(\.name)
+    let usual = self.limits(usual)
     let known = usual.map(\.name)
     let missing = known.filter { !names.contains($0) }
     let more = names.filter { !known.contains($0) }
@@ -213,7 +225,6 @@ extension DoctorCheck {
       set.isEmpty
       ? "with the usual limits" : "with limits of its own: \(words.joined(separator: ", "))"
     guard missing.isEmpty && more.isEmpty else {
-    let usual = self.limits(usual)
       let which = (missing.map { "no \($0)" } + more).joined(separator: ", ")
       return DoctorCheck(
         .relay, "relay", .warning, "a Lockstep relay of another version (limits: \(which))",
@@ -235,6 +246,11 @@ extension DoctorCheck {
     }
   }
 
+  /// Removes the members that are no limits.
+  private static func limits(_ members: [JSONMember]) -> [JSONMember] {
+    members.filter { !["isOpen", "wakeKey"].contains($0.name) }
+  }
+
   /// Checks the answers to `GET /v1/time`; the one with the shortest round trip counts.
   package static func clock(_ reports: [ProbeReport]) -> DoctorCheck {
     guard let best = reports.compactMap(\.clockOffset).min(by: { $0.error < $1.error }) else {
@@ -246,11 +262,6 @@ extension DoctorCheck {
       JSONMember("offsetMilliseconds", .decimal(thousandths: best.offset)),
       JSONMember("uncertaintyMilliseconds", .decimal(thousandths: best.error)),
     ]
-  /// Removes the members that are no limits.
-  private static func limits(_ members: [JSONMember]) -> [JSONMember] {
-    members.filter { !["isOpen", "wakeKey"].contains($0.name) }
-  }
-
     let size = span(thousandths: Int64(clamping: best.offset.magnitude))
     let side = best.offset > 0 ? "behind" : "ahead of"
     let seen =

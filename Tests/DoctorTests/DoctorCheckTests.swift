@@ -71,6 +71,19 @@ struct DoctorCheckTests {
     }
     expect(tls(14), .ok, "TLSv1.3")
     expect(tls(13), .warning, "13 more days, until 1970-01-14")
+    expect(tls(2), .warning, "valid for 2 more days")
+    let soon: [(Int64, String)] = [
+      (2 * day - 1, "47 more hours"), (7_200_000, "2 more hours"), (3_600_000, "1 more hour,"),
+      (3_599_999, "less than an hour"),
+    ]
+    for (end, text) in soon {
+      let check = DoctorCheck.security(
+        report {
+          $0.version = "TLSv1.3"
+          $0.certificateEnd = end
+        }, wall: 0)
+      expect(check, .warning, text)
+    }
     expect(.security(report(.untrusted("it has expired")), wall: 0), .problem, "it has expired")
     expect(.security(report(.late), wall: 0), .problem, "within 6 s")
   }

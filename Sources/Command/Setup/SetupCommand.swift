@@ -24,10 +24,7 @@ enum SetupCommand {
   static let people = CommandOption.repeatable(
     "account", ValueKind.text("NAME"),
     "Name of a person who gets an account; may be given several times.")
-  static let settings = CommandOption.optional(
-    "settings", ValueKind.file,
-    "The file of settings; if not given: /etc/lockstep/relay.conf for root, and "
-      + "~/.config/lockstep/relay.conf for others.")
+  static let settings = RelaySettings.option
   static let takesDefaults = CommandOption.flag(
     "yes", "Ask nothing: take the default of everything that is not given.")
   static let isStopped = CommandOption.flag("no-start", "Only write the settings and accounts.")
@@ -90,16 +87,12 @@ enum SetupCommand {
     """
 
   private static func usualConfig() throws(CommandFailure) -> String {
-    if geteuid() == 0 { return "/etc/lockstep/relay.conf" }
-    func folder(_ name: String) -> String? {
-      getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-    }
-    guard let folder = folder("XDG_CONFIG_HOME") ?? folder("HOME").map({ $0 + "/.config" }) else {
+    guard let path = RelaySettings.usualPath else {
       throw CommandFailure(
         "HOME is not set, so the file of settings has no usual place; name it with --settings FILE",
         exitCode: .usage)
     }
-    return folder + "/lockstep/relay.conf"
+    return path
   }
 
   /// Returns the settings of a file by their names.
@@ -248,7 +241,7 @@ private struct Setup {
     for name in former {
       _ = try TerminalOutput.printed(
         "\n\(Log.oneLine(name)) has an account already; for one more device: "
-          + "lockstep account pair \(Log.oneLine(name))\(storeOption)")
+          + "lockstep account pair \(AccountCommand.shellWord(Log.oneLine(name)))\(storeOption)")
     }
     if accounts.isEmpty, former.isEmpty, !plan.isOpen {
       _ = try TerminalOutput.printed(

@@ -61,15 +61,28 @@ package enum AccountCommand {
 
   /// Options of a command that prints a code.
   static let offerOptions = [
-    RelayCommand.publicURL.entry, validity.entry, TerminalOutput.withoutQRCode.entry, json.entry,
+    RelayCommand.publicURL.entry, RelaySettings.option.entry, validity.entry,
+    TerminalOutput.withoutQRCode.entry, json.entry,
   ]
 
-  /// Prints a new code. `aim`: the device and account that the code is for.
+  /// Returns the address for links, if it is not to be that of a running relay: the given one, or
+  /// without a relay that of the file of settings. Call it before anything is created.
+  static func linkAddress(
+    _ client: AdminClient, _ arguments: Arguments
+  ) throws(CommandFailure) -> RelayAddress? {
+    if let given = arguments[RelayCommand.publicURL] { return given }
+    guard !client.asksRelay else { return nil }
+    return try RelaySettings.publicURL(of: client.store, named: arguments[RelaySettings.option])
+  }
+
+  /// Prints a new code. `aim`: the device and account that the code is for. `address`: that of
+  /// `linkAddress`.
   static func show(
-    _ offer: AccountOffer, aim: String, from client: AdminClient, _ arguments: Arguments
+    _ offer: AccountOffer, aim: String, at address: RelayAddress?, from client: AdminClient,
+    _ arguments: Arguments
   ) throws(CommandFailure) -> ExitCode {
     var offer = offer
-    if let given = arguments[RelayCommand.publicURL] { offer.pairing.relay = given.link }
+    if let address { offer.pairing.relay = address.link }
     let link = offer.link
     if arguments[json] { return try TerminalOutput.printed(offer.json.text) }
     _ = try TerminalOutput.printed(text(of: offer, aim: aim, from: client))
@@ -121,7 +134,7 @@ package enum AccountCommand {
         On that device:
           lockstep agent join --relay URL --code -
         and type the code there; URL is the address that the relay printed when it started.
-        For a link to send, start the relay with --public-url URL, or give it to this command.
+        For a link to send, set public-url in the relay's settings, or give --public-url URL here.
         """
     }
     return introduction + """
@@ -167,6 +180,7 @@ enum AccountCreateCommand {
   ) { arguments throws(CommandFailure) in
     let name = arguments.operands[0]
     let client = try AccountCommand.adminClient(arguments, makesStore: true)
+    let address = try AccountCommand.linkAddress(client, arguments)
     let offer = try client.createAccount(
       label: name, validFor: arguments[AccountCommand.validity])
     if let zones = arguments[AccountPlanCommand.zones] {
@@ -174,7 +188,7 @@ enum AccountCreateCommand {
       try client.setPlan(Plan(zones: zones), of: offer.account)
     }
     let aim = "the first device into the account \"\(Log.oneLine(name))\""
-    return try AccountCommand.show(offer, aim: aim, from: client, arguments)
+    return try AccountCommand.show(offer, aim: aim, at: address, from: client, arguments)
   }
 }
 
@@ -193,10 +207,11 @@ enum AccountPairCommand {
   ) { arguments throws(CommandFailure) in
     let client = try AccountCommand.adminClient(arguments)
     let account = try client.account(named: arguments.operands[0])
+    let address = try AccountCommand.linkAddress(client, arguments)
     let offer = try client.issuePairing(
       for: account.id, validFor: arguments[AccountCommand.validity])
     let aim = "one device into the account \(AccountCommand.name(of: account))"
-    return try AccountCommand.show(offer, aim: aim, from: client, arguments)
+    return try AccountCommand.show(offer, aim: aim, at: address, from: client, arguments)
   }
 }
 
