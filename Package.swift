@@ -175,8 +175,8 @@ let package = Package(
       name: "LockstepCommand",
       dependencies: dependencies([
         "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
-        "Terminal", "Apps", "Gateway", "EventLoop", "StorageSQLite", "Lockstep", "CommandLine",
-        "Home", "Relay", "RelayService", "Bench", "Doctor", "Dashboard",
+        "Terminal", "Apps", "Gateway", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep",
+        "CommandLine", "Home", "Relay", "RelayService", "Bench", "Doctor", "Dashboard",
       ]),
       path: "Sources/Command", swiftSettings: strict),
     // A WebSocket echo for conformance suites; not part of the release.

@@ -15,4 +15,16 @@ package enum FileSync {
     #endif
     return fsync(descriptor) == 0
   }
+
+  /// Flushes a file, or the names in a folder, by its path. Returns false if that failed; `errno` is
+  /// the reason.
+  package static func flush(path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    let isFlushed = flush(descriptor)
+    let reason = errno
+    close(descriptor)
+    errno = reason
+    return isFlushed
+  }
 }

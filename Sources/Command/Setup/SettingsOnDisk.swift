@@ -2,6 +2,7 @@ import Glibc
 import LockstepCommandLine
 import LockstepModel
 
+import LockstepStorageFiles
 /// A file of settings on disk.
 enum SettingsOnDisk {
   /// Returns the file's text; nil if there is none.
@@ -151,12 +152,8 @@ enum SettingsOnDisk {
   private static func flushFolder(of path: String) throws(CommandFailure) {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     let folder = parts.joined(separator: "/")
-    let descriptor = open(
-      folder.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : folder,
-      O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure(path) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure(path) }
+    let named = folder.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : folder
+    guard FileSync.flush(path: named) else { throw failure(path) }
   }
 
   private static func failure(_ path: String) -> CommandFailure {

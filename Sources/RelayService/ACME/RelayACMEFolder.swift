@@ -112,9 +112,6 @@ final class RelayACMEFolder: Sendable {
 
   /// Makes the names of files durable.
   private func flush() throws(HomeFault) {
-    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw HomeFault(path, "be read", errno) }
-    defer { close(descriptor) }
-    guard FileSync.flush(descriptor) else { throw HomeFault(path, "be written", errno) }
+    guard FileSync.flush(path: path) else { throw HomeFault(path, "be written", errno) }
   }
 }

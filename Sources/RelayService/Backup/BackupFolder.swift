@@ -173,11 +173,18 @@ enum FolderTree {
   /// Makes the file, or the names in the folder, durable against a power failure; with `all`,
   /// everything that was written to its file system.
   static func sync(_ path: String, all: Bool = false) throws(CommandFailure) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw PlainFile.failure(path, "be opened", errno) }
-    defer { close(descriptor) }
-    guard (all ? linux_sync_filesystem(descriptor) : fsync(descriptor)) == 0 else {
+    guard all ? flushFileSystem(path) : FileSync.flush(path: path) else {
       throw PlainFile.failure(path, "be made durable", errno)
     }
+  }
+
+  private static func flushFileSystem(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    let isFlushed = linux_sync_filesystem(descriptor) == 0
+    let reason = errno
+    close(descriptor)
+    errno = reason
+    return isFlushed
   }
 }

@@ -81,12 +81,7 @@ package final class DirectoryLock {
 
   /// Syncs a directory, so that the names in it are durable.
   static func sync(_ directory: String) throws(StorageError) {
-    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw StorageError(errno: errno, path: directory, operation: "open the directory")
-    }
-    defer { close(descriptor) }
-    guard FileSync.flush(descriptor) else {
+    guard FileSync.flush(path: directory) else {
       throw StorageError(errno: errno, path: directory, operation: "sync the directory")
     }
   }
