@@ -370,3 +370,14 @@ extension ValueKind where Value == [IPNetwork] {
     }
   }
 }
+
+extension ValueKind where Value == String {
+  /// A list of networks, as it stands in a file of settings.
+  package static var networkList: ValueKind {
+    ValueKind("LIST") { text throws(ValueFault) in
+      let networks = try ValueKind<[IPNetwork]>.networks.parse(text)
+      guard !networks.isEmpty else { throw ValueFault("no network is given") }
+      return text
+    }
+  }
+}

@@ -1,16 +1,19 @@
 import Glibc
+import Lockstep
 import LockstepCommandLine
 import LockstepModel
-
 import LockstepStorageFiles
+
 /// A file of settings on disk.
 enum SettingsOnDisk {
-  /// Returns the file's text; nil if there is none.
+  /// Returns the file's text; nil if there is none. A pipe is refused, because reading it may last
+  /// for ever, and it could not be replaced.
   static func read(_ path: String) throws(CommandFailure) -> String? {
-    if access(path, F_OK) != 0, errno == ENOENT { return nil }
-    let bytes = try ConfigFile.bytes(of: path)
-    guard let text = String(validating: bytes, as: UTF8.self), bytes.count <= Limits.configBytes
-    else {
+    let bytes = try CommandFailure.wrap { () throws(HomeFault) in
+      try HomeFile.contents(of: path, atMost: Limits.configBytes)
+    }
+    guard let bytes else { return nil }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
       throw CommandFailure("\(path) is no file of settings; name another one (--settings)")
     }
     return text

@@ -19,6 +19,10 @@ enum SetupCommand {
     "With --tls acme: address at which the authority may reach you.")
   static let listen = CommandOption.optional(
     "listen", ValueKind.listener, "Address and port for devices, if not those that follow.")
+  static let proxyNetwork = CommandOption.optional(
+    "proxy-network", ValueKind<String>.networkList,
+    "With --tls proxy: addresses and networks of the proxy, such as 172.16.0.0/12 for one in "
+      + "another container; 127.0.0.0/8,::1 (this machine) if not given.")
   static let store = CommandOption.optional(
     "store", ValueKind.folder, "Folder of the relay's store, if not the usual one.")
   static let people = CommandOption.repeatable(
@@ -45,8 +49,9 @@ enum SetupCommand {
       """,
     options: [
       RelayCommand.publicURL.entry, certificate.entry, RelayCommand.certificate.entry,
-      RelayCommand.key.entry, agrees.entry, email.entry, listen.entry, RelayCommand.isOpen.entry,
-      people.entry, store.entry, settings.entry, isStopped.entry, takesDefaults.entry, json.entry,
+      RelayCommand.key.entry, agrees.entry, email.entry, proxyNetwork.entry, listen.entry,
+      RelayCommand.isOpen.entry, people.entry, store.entry, settings.entry, isStopped.entry,
+      takesDefaults.entry, json.entry,
       TerminalOutput.withoutQRCode.entry,
     ]
   ) { arguments throws(CommandFailure) in

@@ -41,7 +41,11 @@ struct SetupDialog {
     switch certificate {
     case .acme: plan.email = try consent()
     case .files: plan.files = try files()
-    case .proxy, .none: break
+    case .proxy: plan.proxyNetwork = try proxyNetwork()
+    case .none: break
+    }
+    if arguments[SetupCommand.proxyNetwork] != nil, certificate != .proxy {
+      throw CommandFailure("--proxy-network needs --tls proxy", exitCode: .usage)
     }
     plan.adminListen = adminListen(beside: plan.listening)
     if let fault = plan.fault { throw CommandFailure(fault, exitCode: .usage) }
@@ -172,6 +176,21 @@ struct SetupDialog {
     if known["tls-cert"] != nil { return .files }
     if known["trust-proxy"] != nil, !isOn(RelayCommand.acme) { return .proxy }
     return .acme
+  }
+
+  /// Returns the addresses and networks of the proxy; nil if they stay as they are.
+  private func proxyNetwork() throws(CommandFailure) -> String? {
+    if let given = arguments[SetupCommand.proxyNetwork] { return given }
+    guard isAsked else { return nil }
+    let usual = known["trust-proxy"] ?? SetupPlan.usualProxies
+    let answer = try questions.ask(
+      "Addresses or networks of the proxy",
+      explanation: """
+        The relay believes only this proxy who its clients are.
+          on this machine       \(SetupPlan.usualProxies)
+          in another container  the network of both, such as 172.16.0.0/12
+        """, default: usual, ValueKind<String>.networkList.parse)
+    return answer == usual ? nil : answer
   }
 
   /// Returns the address for the authority; nil if none is given. Throws without consent.

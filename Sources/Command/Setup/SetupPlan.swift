@@ -27,6 +27,8 @@ struct SetupPlan {
   var adminListen: PeerAddress?
   /// Proxies that the file of settings trusts.
   var proxies: String?
+  /// Addresses and networks of the proxy, if a person gives them now.
+  var proxyNetwork: String?
   var isOpen: Bool
   /// The store if it is not the usual one, as a person writes it.
   var store: String?
@@ -54,18 +56,23 @@ struct SetupPlan {
   static let usualAdminListen = PeerAddress.host("127.0.0.1", port: usualAdminPort)
   static let usualAdminPort: UInt16 = 5_626
 
-  private static let usualProxies = "127.0.0.0/8,::1"
+  static let usualProxies = "127.0.0.0/8,::1"
 
   /// Proxies that a person has chosen stay.
   private var trustedProxies: String? {
-    if certificate == .proxy { return proxies ?? Self.usualProxies }
+    if certificate == .proxy { return proxyNetwork ?? proxies ?? Self.usualProxies }
     return proxies == Self.usualProxies ? nil : proxies
   }
 
-  /// A proxy is taken to run on this machine.
+  /// A proxy is taken to run on this machine, unless its network is given.
   var listening: PeerAddress {
     if let listen { return listen }
-    if certificate == .proxy { return .host("127.0.0.1", port: RelayAddress.usualPort) }
+    if certificate == .proxy {
+      guard proxyNetwork == nil || proxyNetwork == Self.usualProxies else {
+        return .host(hasIPv6 ? "::" : "0.0.0.0", port: RelayAddress.usualPort)
+      }
+      return .host("127.0.0.1", port: RelayAddress.usualPort)
+    }
     if PlainAddress.isLoopback(address.host) { return .host("127.0.0.1", port: address.port) }
     return .host(hasIPv6 ? "::" : "0.0.0.0", port: address.port)
   }

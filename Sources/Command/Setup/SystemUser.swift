@@ -28,9 +28,14 @@ struct SystemUser {
       filled = Int(max(0, getgroups(count, buffer.baseAddress)))
     }
     let rootGroup = getegid()
-    guard setgroups(1, &own) == 0, setegid(own) == 0, seteuid(user) == 0 else { return true }
-    let isReadable = faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0
-    let isBack = seteuid(0) == 0 && setegid(rootGroup) == 0 && setgroups(groups.count, groups) == 0
+    // Each step may be denied alone, and only what was done is undone.
+    let hasGroups = setgroups(1, &own) == 0
+    let hasGroup = hasGroups && setegid(own) == 0
+    let isUser = hasGroup && seteuid(user) == 0
+    let isReadable = !isUser || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0
+    let isBack =
+      (!isUser || seteuid(0) == 0) && (!hasGroup || setegid(rootGroup) == 0)
+      && (!hasGroups || setgroups(groups.count, groups) == 0)
     precondition(isBack, "the process could not become root again")
     return isReadable
   }

@@ -6,10 +6,14 @@ import grp
 import json
 import os
 import pwd
+import re
+import shlex
+import shutil
 import socket
 import stat
+import subprocess
 
-from story import Relay, folder, main, new_id, refused, run, wait_until
+from story import LOCKSTEP, PATIENCE, Relay, folder, main, new_id, refused, run, wait_until
 from terminal_stories import Screen
 
 URL = "https://sync.example.org"
@@ -150,6 +154,110 @@ def story_what_was_chosen_before_stays():
         assert (lines["listen"], lines["trust-proxy"]) == ("127.0.0.1:9000", "172.17.0.0/16"), lines
 
 
+def story_a_proxy_in_another_container():
+    """Its network is trusted, and the relay listens where the proxy can connect; the settings stay
+    so."""
+    with folder() as directory:
+        place = Place(directory)
+        place.run(
+            "--yes", "--public-url", URL, "--tls", "proxy", "--proxy-network", "172.16.0.0/12")
+        for words in ([], ["--account", "mum"]):
+            lines = place.lines()
+            assert lines["listen"] in ("[::]:5625", "0.0.0.0:5625"), lines
+            assert lines["trust-proxy"] == "172.16.0.0/12", lines
+            place.run("--yes", *words)
+        for network, says in (("caddy", "is not an address or network"), ("none", "no network")):
+            refused(*place.words, "--yes", "--tls", "proxy", "--proxy-network", network, code=2,
+                    says=says)
+        refused(*place.words, "--yes", "--tls", "acme", "--acme-agree", "--proxy-network", "::1",
+                code=2, says="needs --tls proxy")
+        assert place.lines()["trust-proxy"] == "172.16.0.0/12"
+
+
+def story_a_link_without_a_running_relay_has_the_address_of_the_settings():
+    """`account create` and `pair` take it from the file of the same store; what is given goes
+    before it. A file that cannot be used is reported before anything is made."""
+    with folder() as directory:
+        place = Place(directory)
+        place.run("--yes", "--public-url", URL, "--tls", "proxy", "--account", "mum")
+
+        def account(*words, store=place.store):
+            told = run("account", *words, "--store", store, "--settings", place.settings, "--json")
+            return json.loads(told.stdout)
+
+        for words in (["create", "dad"], ["pair", "mum"]):
+            made = account(*words)
+            assert made["relay"] == URL and made["link"].startswith(URL + "/#code="), made
+        given = account("pair", "mum", "--public-url", "https://other.example")
+        assert given["relay"] == "https://other.example", given
+        other = account("create", "mum", store=os.path.join(directory, "other"))
+        assert "link" not in other, other
+        # The usual file of a user.
+        home = os.path.join(directory, "home")
+        os.makedirs(os.path.join(home, "lockstep"))
+        os.rename(place.settings, os.path.join(home, "lockstep", "relay.conf"))
+        if os.geteuid() != 0:
+            text = run("account", "pair", "mum", "--store", place.store,
+                       environment={"XDG_CONFIG_HOME": home}).stdout
+            assert URL + "/#code=" in text, text
+        os.mkfifo(place.settings)
+        for says, prepare in (
+                ("no regular file", lambda: None),
+                ("cannot be read", lambda: os.remove(place.settings)),
+                ("line 1", lambda: open(place.settings, "w").write("nonsense\n"))):
+            prepare()
+            refused("account", "create", "aunt", "--store", place.store, "--settings",
+                    place.settings, says=says)
+        listed = run("account", "list", "--store", place.store, "--json").stdout
+        assert "aunt" not in listed, listed
+
+
+def story_a_pipe_in_the_place_of_the_settings_is_refused():
+    """It is not waited for."""
+    with folder() as directory:
+        place = Place(directory)
+        os.mkdir(os.path.dirname(place.settings))
+        os.mkfifo(place.settings)
+        refused(*place.words, "--yes", "--public-url", "http://10.0.0.1", "--tls", "none",
+                says="is no regular file")
+        assert os.listdir(os.path.dirname(place.settings)) == ["relay.conf"]
+
+
+def story_a_name_with_a_space_is_quoted_in_the_next_command():
+    """What setup prints for a person who has an account already works as it stands."""
+    with folder() as directory:
+        place = Place(directory)
+        words = ["--yes", "--public-url", "http://10.0.0.1", "--tls", "none", "--account"]
+        place.run(*words, "Ada's phone", "--account", "Zoë")
+        text = place.run(*words, "ADA's phone", "--account", "Zoë").stdout
+        commands = re.findall("device: (lockstep .*)", text)
+        assert [shlex.split(command)[:4] for command in commands] == [
+            ["lockstep", "account", "pair", name] for name in ("ADA's phone", "Zoë")], text
+        for command in commands:
+            run(*shlex.split(command)[1:])
+
+
+def story_who_may_not_become_the_service_keeps_its_groups():
+    """Setup asks as the relay's user whether it can read the key. Without the right to become that
+    user, it continues as it was: the settings do not get that user's group."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        return
+    with folder() as directory:
+        place = Place(directory)
+        user = pwd.getpwnam("nobody")
+        os.mkdir(place.store)
+        os.chown(place.store, user.pw_uid, user.pw_gid)
+        for name in ("cert", "key"):
+            open(os.path.join(directory, name), "w").close()
+        words = ["--yes", "--public-url", URL, "--tls", "files", "--no-start",
+                 "--tls-cert", os.path.join(directory, "cert"),
+                 "--tls-key", os.path.join(directory, "key")]
+        subprocess.run(
+            ["setpriv", "--bounding-set=-setuid", "--inh-caps=-setuid", LOCKSTEP, *place.words,
+             *words], capture_output=True, timeout=PATIENCE, check=True)
+        assert os.stat(place.settings).st_gid == 0
+
+
 def story_setup_says_where_its_links_work_and_how_the_relay_is_started():
     """A link to this machine is no link for a phone; a store of another user needs a relay of that
     user."""
@@ -183,6 +291,10 @@ def story_a_person_answers_at_a_terminal():
             screen.type("caddy\n")
             screen.shows("none of acme, proxy, files")
             screen.type("proxy\n")
+            screen.shows(r"networks of the proxy \[127.0.0.0/8,::1\]: ")
+            screen.type("caddy\n")
+            screen.shows("is not an address or network")
+            screen.type("\n")
             screen.shows(r"make an account \[no\]: ")
             screen.type("\n")
             assert not os.path.exists(place.settings)
