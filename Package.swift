@@ -166,7 +166,7 @@ let package = Package(
       name: "EmbedAssets", capability: .buildTool(), dependencies: ["embed-assets"],
       path: "Sources/EmbedAssets/Plugin"),
     .executableTarget(
-      name: "embed-assets", dependencies: dependencies(["ModuleBundler"]),
+      name: "embed-assets", dependencies: dependencies(["ModuleBundler", "CZlib"]),
       path: "Sources/EmbedAssets/Generator", swiftSettings: strict),
     .target(
       name: "LockstepModuleBundler", path: "Sources/EmbedAssets/Bundler", swiftSettings: strict),
@@ -264,7 +264,7 @@ let package = Package(
       ]),
     tests(
       "Dashboard", ["JSON", "Model", "Client", "Terminal", "Apps", "CommandLine", "Dashboard"]),
-    tests("WebAssets", ["WebAssets", "ModuleBundler"]),
+    tests("WebAssets", ["Wire", "WebAssets", "ModuleBundler"]),
     tests(
       "Command", ["JSON", "Model", "Wire", "Apps", "Lockstep", "CommandLine", "Home", "Command"]),
     .testTarget(

@@ -178,7 +178,8 @@ package enum RelayCommand {
     }
     configuration.pages = WebAssetCache(
       PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) }
-        + ClientModule.pages(PageBundle.module, version: LockstepVersion.current),
+        + ClientModule.pages(PageBundle.module, version: LockstepVersion.current)
+        + [PageFile(path: "openapi.json", bytes: PageBundle.document, isGzipped: true)],
       hasFolder: arguments[pages] != nil)
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen],

@@ -7,6 +7,9 @@ package enum PageBundle {
     } + embeddedIcons
   }
 
+  /// `docs/openapi.json` in the coding gzip, with a server URL that fits every relay.
+  package static var document: [UInt8] { embeddedDocument }
+
   /// The package for web pages (`lockstep.js` with all that it imports) as one module.
   package static var module: [UInt8] { embeddedModule.withUTF8Buffer { Array($0) } }
 }

@@ -40,6 +40,40 @@ struct PageFileTests {
     #expect(other.json?["detail"]?.string?.contains("/lockstep.json names it") == true)
   }
 
+  @Test func aFileInGzipIsDecodedForClientsThatDoNotAcceptIt() throws {
+    // {"openapi":"3.1.0"} by `gzip -9n`.
+    let coded: [UInt8] = [
+      0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xAB, 0x56,
+      0xCA, 0x2F, 0x48, 0xCD, 0x4B, 0x2C, 0xC8, 0x54, 0xB2, 0x52, 0x32, 0xD6,
+      0x33, 0xD4, 0x33, 0x50, 0xAA, 0x05, 0x00, 0x5E, 0x3C, 0xE3, 0x4E, 0x13,
+      0x00, 0x00, 0x00,
+    ]
+    let client = HTTPClient(
+      TestRelay {
+        $0.pages = WebAssetCache([
+          PageFile(path: "openapi.json", bytes: coded, isGzipped: true)
+        ])
+      })
+    let plain = try client.call("GET", "/openapi.json")
+    #expect(plain.body == Array(#"{"openapi":"3.1.0"}"#.utf8))
+    #expect(plain.headers["Content-Encoding"] == nil)
+    #expect(plain.headers["Content-Type"] == "application/json")
+    let small = try client.call("GET", "/openapi.json", headers: [("Accept-Encoding", "br, gzip")])
+    #expect(small.body == coded && small.headers["Content-Encoding"] == "gzip")
+    let tags = [plain, small].compactMap { $0.headers["ETag"] }
+    #expect(Set(tags).count == 2)
+    for answer in [plain, small] {
+      #expect(answer.headers["Vary"] == "Accept-Encoding")
+      #expect(answer.headers["Cache-Control"] == "no-cache")
+    }
+    let held = try client.call(
+      "GET", "/openapi.json", headers: [("Accept-Encoding", "gzip"), ("If-None-Match", tags[1])])
+    #expect(held.status == 304 && held.headers["Content-Encoding"] == nil)
+    #expect(held.headers["Vary"] == "Accept-Encoding")
+    let other = try client.call("GET", "/openapi.json", headers: [("If-None-Match", tags[1])])
+    #expect(other.status == 200 && other.body == plain.body)
+  }
+
   @Test func aPageIsOnlyRead() throws {
     let client = HTTPClient(relay())
     let head = try client.call("HEAD", "/")

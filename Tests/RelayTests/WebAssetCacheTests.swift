@@ -47,6 +47,34 @@ struct WebAssetCacheTests {
     }
   }
 
+  @Test func theReferenceOfTheCallsIsPublic() {
+    let cache = WebAssetCache(
+      ["docs/index.html", "docs/docs.js", "openapi.json"].map { PageFile(path: $0, bytes: []) })
+    for path in [["docs"], ["docs", ""]] {
+      #expect(cache.page(at: path, listenerKind: .public)?.path == "docs/index.html")
+    }
+    for path in [["docs"], ["docs", "docs.js"], ["openapi.json"]] {
+      #expect(cache.page(at: path, listenerKind: .public) != nil)
+      #expect(cache.page(at: path, listenerKind: .admin) == nil)
+      #expect(cache.page(at: path, listenerKind: .control) == nil)
+    }
+  }
+
+  @Test(arguments: [
+    (["openapi"], "/openapi.json"), (["v1", "openapi.json"], "/openapi.json"),
+    (["openapi.yaml"], "/openapi.json"), (["swagger.json"], "/openapi.json"),
+    (["OpenAPI.json"], "/openapi.json"), (["doc"], "/docs"), (["Docs"], "/docs"),
+    (["v1", "docs", ""], "/docs"), (["redoc"], "/docs"), (["api-docs"], "/docs"),
+    (["something"], nil), ([], nil), ([""], nil), (["a", "b", "c", "docs"], nil),
+  ])
+  func aPersonFindsTheReferenceOfTheCalls(_ path: [String], _ nearest: String?) {
+    let cache = WebAssetCache(
+      ["docs/index.html", "openapi.json"].map { PageFile(path: $0, bytes: []) })
+    #expect(cache.nearestDescription(to: path, at: .public) == nearest)
+    #expect(cache.nearestDescription(to: path, at: .admin) == nil)
+    #expect(WebAssetCache().nearestDescription(to: path, at: .public) == nil)
+  }
+
   @Test func nothingElseIsThere() {
     for name in [["client"], ["client", ""], ["..", "index.html"], ["Index.html"], ["a/b"]] {
       #expect(path(name, .public) == nil, "\(name)")

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepWebAssets
+import LockstepWire
 import Testing
 
 struct PageBundleTests {
@@ -19,5 +20,17 @@ struct PageBundleTests {
       let content = try Data(contentsOf: folder.appending(path: page.path))
       #expect(Data(page.bytes) == content, "\(page.path)")
     }
+  }
+
+  /// The embedded description of the calls is that of the repository, for whatever relay serves it.
+  @Test func theDescriptionOfTheCallsIsInTheProgram() throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../docs/openapi.json").standardizedFileURL
+    let text = try String(contentsOf: file, encoding: .utf8)
+    let served = text.replacing("\"http://127.0.0.1:5625\"", with: "\"/\"")
+    #expect(served != text)
+    let document = GzipContent.decoded(PageBundle.document, limit: 1 << 20)
+    #expect(document == Array(served.utf8))
+    #expect(PageBundle.document.count < served.utf8.count / 4)
   }
 }

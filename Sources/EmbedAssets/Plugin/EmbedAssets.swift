@@ -1,12 +1,13 @@
 import Foundation
 import PackagePlugin
 
-/// Embeds the files of `Sources/WebClient` in the program as Swift source, so the program needs no
-/// separate asset files.
+/// Embeds the files of `Sources/WebClient` and `docs/openapi.json` in the program as Swift source,
+/// so the program needs no separate asset files.
 @main
 struct EmbedAssets: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     let folder = context.package.directoryURL.appending(path: "Sources/WebClient")
+    let document = context.package.directoryURL.appending(path: "docs/openapi.json")
     let output = context.pluginWorkDirectoryURL.appending(path: "EmbeddedPages.swift")
     let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
       .filter { name in
@@ -18,8 +19,9 @@ struct EmbedAssets: BuildToolPlugin {
     return [
       .buildCommand(
         displayName: "Embedding the pages", executable: try context.tool(named: "embed-assets").url,
-        arguments: [folder.path, output.path] + names,
-        inputFiles: names.map { folder.appending(path: $0) }, outputFiles: [output])
+        arguments: [folder.path, output.path, document.path] + names,
+        inputFiles: names.map { folder.appending(path: $0) } + [document],
+        outputFiles: [output])
     ]
   }
 }

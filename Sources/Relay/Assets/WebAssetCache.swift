@@ -4,15 +4,29 @@ import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
-/// The web pages of a relay: the account's pages on the public listener, and the owner's pages, in
-/// the folders `status` and `admin`, on the admin and control listeners. The page in `admin` may be
-/// served on the public listener, too.
+/// The web pages of a relay: the account's pages and the reference of its calls, in the folder
+/// `docs`, on the public listener, and the owner's pages, in the folders `status` and `admin`, on
+/// the admin and control listeners. The page in `admin` may be served on the public listener, too.
 @usableFromInline
 package struct WebAssetCache: Sendable, Hashable {
   static let ownerPageFolder = "admin"
   private static let statusFolder = "status"
+  private static let referenceFolder = "docs"
+  /// Folders whose entry page is also served without a slash at the end of the path.
+  private static let folders = [ownerPageFolder, statusFolder, referenceFolder]
   /// Folders of scripts, styles and icons that the owner's page shares with other pages.
   private static let sharedFolders = ["page", "json", "apps", "sealing", "model"]
+  /// Paths of the pages that describe the calls, each with the names by which such pages are known
+  /// elsewhere.
+  private static let descriptions = [
+    (path: "docs", names: ["docs", "doc", "documentation", "reference", "api-docs", "redoc"]),
+    (
+      path: "openapi.json",
+      names: [
+        "openapi.json", "openapi", "openapi.yaml", "openapi.yml", "swagger", "swagger.json",
+      ]
+    ),
+  ]
   private let files: [String: PageFile]
   /// True if the owner has a folder of pages (`PageFolder`).
   private let hasFolder: Bool
@@ -54,9 +68,22 @@ package struct WebAssetCache: Sendable, Hashable {
       case (_, _): isInFolder && Self.sharedFolders.contains(folder)
       }
     guard isServed else { return nil }
-    let isFolder = path == [Self.statusFolder] || path == [Self.ownerPageFolder]
+    let isFolder = path.count == 1 && Self.folders.contains(folder)
     let name = isFolder ? folder + "/" : path.joined(separator: "/")
     return files[name.isEmpty || name.hasSuffix("/") ? name + "index.html" : name]
+  }
+
+  /// Returns the path of a description of the calls that a person may have meant; nil if none is
+  /// near or the relay has none. `v1/docs` means `docs`, too.
+  func nearestDescription(to path: [String], at listenerKind: Opening.ListenerKind) -> String? {
+    let name = path.last?.isEmpty == true ? path.dropLast().last : path.last
+    guard let name, path.count <= 3, listenerKind == .public else { return nil }
+    let candidates = WebAssetCache.descriptions.flatMap(\.names)
+    let nearest = Suggestion.nearest(to: name.lowercased(), among: candidates)
+    return WebAssetCache.descriptions.first { description in
+      nearest.map(description.names.contains) == true
+        && page(at: [description.path], listenerKind: listenerKind) != nil
+    }.map { "/" + $0.path }
   }
 }
 
@@ -68,12 +95,25 @@ package struct PageFile: Sendable, Hashable {
   @usableFromInline package let bytes: [UInt8]
   /// True if the path names the version, so that a browser may keep the file for good.
   @usableFromInline package let isImmutable: Bool
+  /// True if `bytes` are in the coding gzip. Clients that do not accept it get them decoded.
+  @usableFromInline package let isGzipped: Bool
 
   @usableFromInline
-  package init(path: String, bytes: [UInt8], isImmutable: Bool = false) {
+  package init(
+    path: String, bytes: [UInt8], isImmutable: Bool = false, isGzipped: Bool = false
+  ) {
     self.path = path
     self.bytes = bytes
     self.isImmutable = isImmutable
+    self.isGzipped = isGzipped
+  }
+
+  /// Returns the same file without a coding; itself if it has none, or one that cannot be read.
+  func decoded() -> PageFile {
+    guard isGzipped,
+      let plain = GzipContent.decoded(bytes, limit: PageFolderEntry.pageFileBytes)
+    else { return self }
+    return PageFile(path: path, bytes: plain, isImmutable: isImmutable)
   }
 
   /// Entity tag (RFC 9110 section 8.8.3); equal bytes have equal tags. Computed on access, so that
@@ -109,9 +149,18 @@ extension Answer {
     "form-action 'none'", "frame-ancestors 'none'",
   ].joined(separator: "; ")
 
-  /// `ifNoneMatch`: the entity tags that the browser already has.
-  init(page: PageFile, ifNoneMatch: [String]) {
-    self.init(page: page, tag: page.tag, ifNoneMatch: ifNoneMatch)
+  /// Answer to a request for a page that the program contains.
+  init(page: PageFile, to headers: HTTPHeaders) {
+    let ifNoneMatch = headers.list("If-None-Match")
+    guard page.isGzipped else {
+      self.init(page: page, tag: page.tag, ifNoneMatch: ifNoneMatch)
+      return
+    }
+    // Each coding has an entity tag of its own (RFC 9110 section 8.8.3.3).
+    let chosen = GzipContent.isAccepted(by: headers.list("Accept-Encoding")) ? page : page.decoded()
+    self.init(page: chosen, tag: chosen.tag, ifNoneMatch: ifNoneMatch)
+    self.headers.append("Vary", "Accept-Encoding")
+    if chosen.isGzipped, status == 200 { self.headers.append("Content-Encoding", "gzip") }
   }
 
   init(page: PageFile, tag: String, ifNoneMatch: [String]) {

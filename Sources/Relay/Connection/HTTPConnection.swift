@@ -404,8 +404,8 @@ struct HTTPConnection: Sendable {
           services.healthAnswer(call, listenerKind: channel.opening.listenerKind), &channel,
           &services)
       case .page(let page):
-        let held = exchange?.value.head.headers.list("If-None-Match")
-        answer(Answer(page: page, ifNoneMatch: held ?? []), &channel, &services)
+        guard let headers = exchange?.value.head.headers else { return }
+        answer(Answer(page: page, to: headers), &channel, &services)
       case .ownPage(let names): try readOwnPage(names, &channel, &services)
       // Handled above.
       case .socket, .upload: break

@@ -245,7 +245,7 @@ enum Router {
           at: target.path, listenerKind: listenerKind, hasPublicOwnerPage: hasPublicOwnerPage
         ).map({ call in [Entry("GET", "") { _ in call }] })
     else {
-      return .refused(nothing(at: target, place), methods: [])
+      return .refused(nothing(at: target, place, pages), methods: [])
     }
     // HEAD gets the header of GET's answer (RFC 9110 section 9.3.2), or has its own call.
     let exact = found.first { $0.method == method }
@@ -281,7 +281,7 @@ enum Router {
   }
 
   private static func nothing(
-    at target: RequestTarget, _ place: Place
+    at target: RequestTarget, _ place: Place, _ pages: WebAssetCache
   ) -> Refusal {
     let isOfZone = target.path.starts(with: ["v1", "zones"])
     if let name = target.path.first, target.path.count == 1, name.hasPrefix("lockstep-"),
@@ -291,14 +291,16 @@ enum Router {
         .notFound,
         "The relay serves the JavaScript package of its own version only; /lockstep.json names it.")
     }
+    let nearest =
+      nearestPath(to: target.path, at: place)
+      ?? pages.nearestDescription(to: target.path, at: place.listenerKind)
     return Refusal(
       .notFound,
       isOfZone
         ? "Nothing exists at this path; quote a slash in a zone or a name as %2F (in Python: "
           + "urllib.parse.quote(zone, safe=\"\"))."
         : "Nothing exists at this path; "
-          + (nearestPath(to: target.path, at: place).map { "did you mean \($0)?" }
-            ?? "check it."))
+          + (nearest.map { "did you mean \($0)?" } ?? "check it."))
   }
 
   /// Returns the path of a call that a person may have meant, with `*` for names; nil if none is

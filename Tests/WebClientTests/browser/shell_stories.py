@@ -77,9 +77,11 @@ class ShellStories(unittest.TestCase):
     def test_all_files_are_kept_and_the_page_opens_without_a_connection(self):
         self.visit()
         folder = pathlib.Path(FOLDER)
-        # The status page is for the relay's owner, on another address; the browser keeps the service
-        # worker's scripts itself; scripts and tests of other apps use the rest.
-        others = {folder / name for name in ["status", "admin", "worker", "node", "testing"]}
+        # The status page and the owner's page are for the relay's owner; the reference of the calls
+        # is for makers of programs; the browser keeps the service worker's scripts itself; scripts
+        # and tests of other apps use the rest.
+        others = {folder / name
+                  for name in ["status", "admin", "docs", "worker", "node", "testing"]}
         files = {f"/{it.relative_to(folder)}" for it in folder.rglob("*")
                  if it.is_file() and others.isdisjoint(it.parents)
                  and not it.name.endswith((".d.ts", ".json", ".md"))}
