@@ -18,14 +18,18 @@ disconnect_stories, and scripts/openapi-check sends hundreds of requests to each
 | `/v1/subscriptions…` | notification_stories |
 | `/v1/chunks…` | chunk_stories |
 | `GET /v1/time`, `GET /v1/limits`, health | the_relay_tells_its_time_limits_and_health |
+| `GET /openapi.json`, `GET /docs` | the_description_of_the_calls_comes_from_the_relay |
 | Idempotency | a_retry_changes_nothing_and_answers_the_same |
 """
 
+import gzip
+import json
+import os
 import threading
 import urllib.parse
 import uuid
 
-from story import PATIENCE, Person, Relay, curl, expect, main, now, record, run, wait_until
+from story import PATIENCE, ROOT, Person, Relay, curl, expect, main, now, record, run, wait_until
 
 
 def story_an_account_two_devices_and_a_record_that_travels():
@@ -304,6 +308,42 @@ def story_nothing_of_one_account_is_seen_by_another():
         assert two.changes().json["changes"][0]["fields"] == {"text": "mine"}
         foreign = one.changes().json["token"]
         expect(two.changes(since=foreign), 400, "badChangeToken")
+
+
+def story_the_description_of_the_calls_comes_from_the_relay():
+    """A maker of a program gets the document, plain or compressed, with this relay as its server,
+    once; a page shows it, and a wrong path names the right one."""
+    with open(os.path.join(ROOT, "docs", "openapi.json"), encoding="utf-8") as file:
+        written = json.load(file)
+    with Relay("--admin-listen", "127.0.0.1:0") as relay:
+        plain = expect(curl(relay, "GET", "/openapi.json"), 200)
+        document = plain.json
+        assert document["paths"] == written["paths"], "another document"
+        assert document["servers"] == [{"url": "/"}], document["servers"]
+        assert plain.headers["content-type"] == "application/json", plain.headers
+        small = expect(curl(relay, "GET", "/openapi.json",
+                            headers=["Accept-Encoding: gzip, deflate, br"]), 200)
+        assert small.headers["content-encoding"] == "gzip", small.headers
+        assert gzip.decompress(small.body) == plain.body
+        assert len(small.body) < len(plain.body) / 5, (len(small.body), len(plain.body))
+        assert small.headers["etag"] != plain.headers["etag"]
+        for answer, encoding in [(plain, "identity"), (small, "gzip")]:
+            assert answer.headers["vary"] == "Accept-Encoding", answer.headers
+            assert answer.headers["cache-control"] == "no-cache", answer.headers
+            held = curl(relay, "GET", "/openapi.json", headers=[
+                f"Accept-Encoding: {encoding}", f"If-None-Match: {answer.headers['etag']}"])
+            assert expect(held, 304).body == b"", held
+        head = expect(curl(relay, "HEAD", "/openapi.json"), 200)
+        assert int(head.headers["content-length"]) == len(plain.body), head
+        expect(curl(relay, "POST", "/openapi.json", {}), 405, "methodNotAllowed")
+        for path in ("/docs", "/docs/"):
+            page = expect(curl(relay, "GET", path), 200)
+            assert page.headers["content-type"].startswith("text/html"), page.headers
+            assert "unsafe" not in page.headers["content-security-policy"], page.headers
+        for path, nearest in [("/openapi", "/openapi.json"), ("/v1/openapi.json", "/openapi.json"),
+                              ("/swagger.json", "/openapi.json"), ("/doc", "/docs")]:
+            refusal = expect(curl(relay, "GET", path), 404, "notFound")
+            assert f"did you mean {nearest}?" in refusal.json["detail"], refusal
 
 
 def story_a_clean_stop():
