@@ -63,13 +63,13 @@ struct PageFileTests {
     let tags = [plain, small].compactMap { $0.headers["ETag"] }
     #expect(Set(tags).count == 2)
     for answer in [plain, small] {
-      #expect(answer.headers["Vary"] == "Accept-Encoding")
+      #expect(answer.headers.list("Vary").contains("Accept-Encoding"))
       #expect(answer.headers["Cache-Control"] == "no-cache")
     }
     let held = try client.call(
       "GET", "/openapi.json", headers: [("Accept-Encoding", "gzip"), ("If-None-Match", tags[1])])
     #expect(held.status == 304 && held.headers["Content-Encoding"] == nil)
-    #expect(held.headers["Vary"] == "Accept-Encoding")
+    #expect(held.headers.list("Vary").contains("Accept-Encoding"))
     let other = try client.call("GET", "/openapi.json", headers: [("If-None-Match", tags[1])])
     #expect(other.status == 200 && other.body == plain.body)
   }

@@ -60,13 +60,14 @@ struct WebAssetCacheTests {
     }
   }
 
-  @Test(arguments: [
-    (["openapi"], "/openapi.json"), (["v1", "openapi.json"], "/openapi.json"),
-    (["openapi.yaml"], "/openapi.json"), (["swagger.json"], "/openapi.json"),
-    (["OpenAPI.json"], "/openapi.json"), (["doc"], "/docs"), (["Docs"], "/docs"),
-    (["v1", "docs", ""], "/docs"), (["redoc"], "/docs"), (["api-docs"], "/docs"),
-    (["something"], nil), ([], nil), ([""], nil), (["a", "b", "c", "docs"], nil),
-  ])
+  @Test(
+    arguments: [
+      (["openapi"], "/openapi.json"), (["v1", "openapi.json"], "/openapi.json"),
+      (["openapi.yaml"], "/openapi.json"), (["swagger.json"], "/openapi.json"),
+      (["OpenAPI.json"], "/openapi.json"), (["doc"], "/docs"), (["Docs"], "/docs"),
+      (["v1", "docs", ""], "/docs"), (["redoc"], "/docs"), (["api-docs"], "/docs"),
+      (["something"], nil), ([], nil), ([""], nil), (["a", "b", "c", "docs"], nil),
+    ] as [([String], String?)])
   func aPersonFindsTheReferenceOfTheCalls(_ path: [String], _ nearest: String?) {
     let cache = WebAssetCache(
       ["docs/index.html", "openapi.json"].map { PageFile(path: $0, bytes: []) })

@@ -33,7 +33,8 @@ async function show() {
 
 /** Shows the call that the address names, also if the search hides it. */
 function reveal(view) {
-  const id = decodeURIComponent(location.hash.slice(1));
+  // The ids of calls are words of letters, which an address does not encode.
+  const id = location.hash.slice(1);
   if (!view.has(id)) return;
   if (!view.isShown(id)) {
     words.value = "";

@@ -328,7 +328,6 @@ def story_the_description_of_the_calls_comes_from_the_relay():
         assert len(small.body) < len(plain.body) / 5, (len(small.body), len(plain.body))
         assert small.headers["etag"] != plain.headers["etag"]
         for answer, encoding in [(plain, "identity"), (small, "gzip")]:
-            assert answer.headers["vary"] == "Accept-Encoding", answer.headers
             assert answer.headers["cache-control"] == "no-cache", answer.headers
             held = curl(relay, "GET", "/openapi.json", headers=[
                 f"Accept-Encoding: {encoding}", f"If-None-Match: {answer.headers['etag']}"])

@@ -16,6 +16,11 @@ class DocsStories(Story):
         expect(page.get_by_role("heading", name="POST /v1/accounts")).to_be_attached()
         return visitor
 
+    def opens_all(self, visitor):
+        visitor.page.evaluate("""() => {
+          for (const it of document.querySelectorAll("details")) it.open = true;
+        }""")
+
     def article(self, page, name):
         return page.get_by_role("article", name=name, exact=True)
 
@@ -76,7 +81,9 @@ class DocsStories(Story):
         expect(page.get_by_role("navigation").get_by_role("link", name="/v1/time")).to_be_hidden()
         page.get_by_label("Search").fill("nothing has this name")
         expect(page.get_by_role("status")).to_contain_text("0 of")
-        # An address that the search hides ends the search.
+        # An address of no call changes nothing; one that the search hides ends the search.
+        page.evaluate("() => { location.hash = '#%'; }")
+        page.evaluate("() => { location.hash = '#words'; }")
         page.evaluate("() => { location.hash = '#getTime'; }")
         expect(page.locator("#getTime")).to_be_in_viewport()
         expect(page.get_by_label("Search")).to_have_value("")
@@ -114,12 +121,10 @@ class DocsStories(Story):
         for scheme in ("light", "dark"):
             for size in ({"width": 1280, "height": 800}, {"width": 390, "height": 844}):
                 visitor = self.reader(color_scheme=scheme, viewport=size)
-                visitor.page.evaluate(
-                    "() => document.querySelectorAll('details').forEach((it) => { it.open = true; })")
+                self.opens_all(visitor)
                 self.has_no_barrier(visitor, f"the reference, {scheme}, {size}")
 
     def test_it_is_not_wider_than_the_narrowest_phone(self):
         visitor = self.reader(viewport={"width": 320, "height": 568})
-        visitor.page.evaluate(
-            "() => document.querySelectorAll('details').forEach((it) => { it.open = true; })")
+        self.opens_all(visitor)
         self.is_not_too_wide(visitor, "the reference")

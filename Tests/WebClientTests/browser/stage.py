@@ -115,7 +115,7 @@ class Visitor:
 
     def _serve(self, route):
         path = route.request.url.removeprefix(self.url)
-        if path.startswith(("/v1/", "/metrics")):
+        if path.startswith(("/v1/", "/metrics", "/openapi.json")):
             route.continue_()
             return
         if not self.relay.is_running:

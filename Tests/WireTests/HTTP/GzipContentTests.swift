@@ -39,11 +39,12 @@ struct GzipContentTests {
   /// Bytes of the header that say nothing of the content: time, level, system.
   private let headerRest = 4..<10
 
-  @Test(arguments: [
-    ([], false), (["gzip"], true), (["GZIP"], true), (["deflate", "gzip;q=0.5"], true),
-    (["gzip; q=1.0"], true), (["gzip;q=0"], false), (["gzip; Q=0.000"], false), (["*"], false),
-    (["x-gzip"], false), (["gzip;q=0.001", "br"], true), ([""], false), ([";"], false),
-  ])
+  @Test(
+    arguments: [
+      ([], false), (["gzip"], true), (["GZIP"], true), (["deflate", "gzip;q=0.5"], true),
+      (["gzip; q=1.0"], true), (["gzip;q=0"], false), (["gzip; Q=0.000"], false), (["*"], false),
+      (["x-gzip"], false), (["gzip;q=0.001", "br"], true), ([""], false), ([";"], false),
+    ] as [([String], Bool)])
   func aClientSaysIfItAcceptsTheCoding(_ members: [String], _ isAccepted: Bool) {
     #expect(GzipContent.isAccepted(by: members) == isAccepted, "\(members)")
   }
