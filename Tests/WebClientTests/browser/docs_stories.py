@@ -118,11 +118,10 @@ class DocsStories(Story):
         self.assertEqual([it for it in kept if it.startswith(("/docs", "/openapi"))], [])
 
     def test_axe_finds_nothing_in_light_and_dark(self):
-        for scheme in ("light", "dark"):
-            for size in ({"width": 1280, "height": 800}, {"width": 390, "height": 844}):
-                visitor = self.reader(color_scheme=scheme, viewport=size)
-                self.opens_all(visitor)
-                self.has_no_barrier(visitor, f"the reference, {scheme}, {size}")
+        for scheme, width in (("light", 1280), ("dark", 390)):
+            visitor = self.reader(color_scheme=scheme, viewport={"width": width, "height": 844})
+            self.opens_all(visitor)
+            self.has_no_barrier(visitor, f"the reference, {scheme}, {width}")
 
     def test_it_is_not_wider_than_the_narrowest_phone(self):
         visitor = self.reader(viewport={"width": 320, "height": 568})
