@@ -1,14 +1,20 @@
+import { DeviceChoices } from "./deviceChoices.js";
 import { KeyWorker } from "./keyWorker.js";
+import { systemAlerts } from "./timer/alerts/browserAlerts.js";
 import { systemPush } from "./wakes/browserPush.js";
 
 /**
- * All inputs of the page from the browser (time, randomness, time zone, push, a worker) in one
- * value. Tests provide their own.
+ * All inputs of the page from the browser (time, randomness, time zone, push, sound, a worker) in
+ * one value. Tests provide their own.
  */
 export function systemBrowser() {
   return {
     setTimer: (act, milliseconds) => setTimeout(act, Math.max(0, milliseconds)),
     clearTimer: (timer) => clearTimeout(timer),
+    /** Timer of another window of the page. */
+    setTimerIn: (window, act, milliseconds) => window.setTimeout(act, Math.max(0, milliseconds)),
+    openTimerWorker: () =>
+      new Worker(new URL("./timerWorker.js", import.meta.url), { type: "module" }),
     random: (count) => crypto.getRandomValues(new Uint8Array(count)),
     /** Offset of the person's time zone from UTC at an instant, in minutes; positive to the
      * east. */
@@ -16,5 +22,44 @@ export function systemBrowser() {
     isSecure: globalThis.isSecureContext === true,
     push: systemPush(),
     keyWorker: new KeyWorker(),
+    get isInView() { return document.visibilityState === "visible"; },
+    get hasBeenPressed() { return navigator.userActivation?.hasBeenActive === true; },
+    openAudio: () => (globalThis.AudioContext ? new AudioContext() : null),
+    alerts: systemAlerts(),
+    choices: new DeviceChoices(memory),
+    claim,
+    wakeLock: navigator.wakeLock,
+    mediaSession: navigator.mediaSession,
+    floatingWindows: globalThis.documentPictureInPicture,
   };
+}
+
+/** Small values that all pages of this browser share, and that outlive them. A browser may refuse
+ * to keep them; a page then has what is the default. */
+const memory = {
+  read(name) {
+    try {
+      return localStorage.getItem(name);
+    } catch {
+      return null;
+    }
+  },
+  write(name, text) {
+    try {
+      localStorage.setItem(name, text);
+    } catch {
+      // Not kept.
+    }
+  },
+};
+
+/** Resolves with true for the first page of this browser that claims a value under a name. Without
+ * Web Locks (plain http), two pages that claim it within a millisecond may both get it. */
+async function claim(name, value) {
+  const attempt = () => {
+    const isFirst = memory.read(name) !== value;
+    memory.write(name, value);
+    return isFirst;
+  };
+  return navigator.locks ? navigator.locks.request(name, attempt).catch(() => true) : attempt();
 }

@@ -10,6 +10,19 @@ export const limits = Object.freeze({
   copyMilliseconds: 60_000,
   /** Zones that are offered for a limited device: as many as the relay accepts in a scope. */
   zonesOfCode: 16,
+  /** Age of a countdown's end up to which a page that waited for it announces it: browsers run the
+   * timers of a hidden page once a minute. */
+  alertLateMilliseconds: 90_000,
+  /** The same for a page that was opened or connected later; and the age of an end from which on a
+   * page that was asleep reads first what it has missed. */
+  alertPromptMilliseconds: 5_000,
+  /** Delay of a page that is hidden, and of one that may not sound yet, so that another page of
+   * this browser that can do more announces the end. */
+  alertYieldMilliseconds: 400,
+  /** Pause in moving the slider of the volume after which it is saved. */
+  volumeRestMilliseconds: 400,
+  /** Wait for the browser to let the page sound; the person is told in another way then. */
+  audioMilliseconds: 500,
   /** Length of a device's name, in UTF-16 units, as form fields count it. */
   deviceName: 100,
 });

@@ -7,6 +7,7 @@ import { DevicesView } from "./devices/devicesView.js";
 import { HabitsView } from "./habits/habitsView.js";
 import { MemosView } from "./memos/memosView.js";
 import { Shell } from "./shell/shell.js";
+import { TimerAlerts } from "./timer/alerts/timerAlerts.js";
 import { countingIcon, timerModel } from "./timer/timerModel.js";
 import { TimerView } from "./timer/timerView.js";
 import { WakeSwitch } from "./wakes/wakeSwitch.js";
@@ -20,6 +21,7 @@ export class Page {
   #welcome;
   #shell;
   #wakes;
+  #alerts;
   #tick = null;
   #icon = document.querySelector('link[rel="icon"]');
   #plainIcon = this.#icon.getAttribute("href");
@@ -31,6 +33,9 @@ export class Page {
     this.#notices = new Notices(browser);
     this.#wakes = new WakeSwitch(this.#controller, browser.push);
     const notify = (...words) => this.#notices.show(...words);
+    this.#alerts = new TimerAlerts(this.#controller, (words) => {
+      if (!this.#notices.isOffering) notify(words);
+    }, () => this.#show());
     this.#welcome = new WelcomeView(this.#controller, deviceName);
     this.#shell = new Shell(this.#controller, {
       place, notices: this.#notices, welcome: this.#welcome,
@@ -38,7 +43,8 @@ export class Page {
         timer: TimerView, clipboard: ClipboardView, memos: MemosView, habits: HabitsView,
         devices: DevicesView,
       }).map(([name, View]) =>
-        ({ name, view: new View(this.#controller, notify, this.#wakes) })),
+        ({ name, view: new View(this.#controller, notify,
+          { wakes: this.#wakes, alerts: this.#alerts }) })),
     });
   }
 
@@ -46,6 +52,9 @@ export class Page {
     this.#controller.subscribe(() => this.#scheduleShow());
     addEventListener("hashchange", () => this.#openFromAddress());
     document.addEventListener("visibilitychange", () => this.#handleVisibility());
+    for (const name of ["pointerup", "keydown", "click"]) {
+      document.addEventListener(name, () => this.#alerts.handlePress(), { capture: true });
+    }
     document.querySelector(".skip-link").addEventListener("click", (event) => {
       event.preventDefault();
       this.#shell.focusMain();
@@ -122,6 +131,7 @@ export class Page {
   #showTime() {
     const { now, minutesAhead } = this.#controller;
     const model = timerModel(this.#controller.state(timerApp), now, minutesAhead);
+    this.#alerts.update(model, now);
     const name = this.#shell.title === "Timer" ? model.title : this.#shell.title;
     const counting = model.minutes === null || this.#shell.isWelcome ? "" : `${model.title} · `;
     const title = counting || `${name} · `;

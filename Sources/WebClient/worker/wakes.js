@@ -153,7 +153,7 @@ async function newsOf(newest, signal) {
   const clock = { now: Date.now() + offset,
     minutesAhead: (instant) => -new Date(instant).getTimezoneOffset() };
   // A notification that replaces another is silent, except at a change of the timer.
-  return { ...wakeTexts.told(summary, clock), isAlert: summary.timer !== timer };
+  return { ...wakeTexts.told(summary, clock), at: clock.now, isAlert: summary.timer !== timer };
 }
 
 /** Returns the relay's answer as its text and as the page that it contains. */
@@ -250,14 +250,15 @@ async function openPages() {
 
 const areInView = (pages) => pages.some(({ visibilityState }) => visibilityState === "visible");
 
-/** `isDeclarative`: it takes the place of a declarative push's own, so it needs a URL too, which
+/** `at`: instant of relay time up to which it tells, so that a page does not tell the same again.
+ * `isDeclarative`: it takes the place of a declarative push's own, so it needs a URL too, which
  * the browser opens after a click, without the worker. */
-async function notify({ text, view = "", isAlert = false, isDeclarative = false }) {
+async function notify({ text, view = "", at, isAlert = false, isDeclarative = false }) {
   const address = new URL(view ? `/#${view}` : "/", self.location.origin).href;
   await closeAll(renewalTag);
   await self.registration.showNotification("Lockstep", {
     body: text, tag: notificationTag, renotify: isAlert, icon: "/page/icons/touch.png",
-    data: { view }, ...(isDeclarative ? { navigate: address } : {}),
+    data: { view, at }, ...(isDeclarative ? { navigate: address } : {}),
   });
 }
 

@@ -103,7 +103,7 @@ test("a wake shows what changed, and tells the relay up to where it was read", a
   for (const { token } of worker.requests) assert.equal(token, "Bearer secret");
   const [shown] = worker.notifications;
   assert.deepEqual([shown.title, shown.tag, shown.renotify, { ...shown.data }],
-    ["Lockstep", "lockstep changes", false, { view: "memos" }]);
+    ["Lockstep", "lockstep changes", false, { view: "memos", at: 1_773_576_000_000 }]);
 });
 
 test("the store of the page stays as it is", async () => {

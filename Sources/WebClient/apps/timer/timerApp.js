@@ -6,6 +6,7 @@ import { timerResolver } from "./timerResolver.js";
 import { afterZero, handle, timerEvents } from "./timerMachine.js";
 import { TimerState } from "./timerModel.js";
 import { settingChanges, TimerSettings } from "./timerSettings.js";
+import { soundChanges, TimerSound } from "./timerSound.js";
 
 const zone = "Timer";
 const stateType = "TimerState";
@@ -16,10 +17,11 @@ const graceMilliseconds = 2_000;
 
 /**
  * Pomodoro timer: zone `Timer`, the record `current` with the timer's state, and the record
- * `settings` with the lengths of its phases. Actions:
+ * `settings` with the lengths of its phases and the sound at their ends. Actions:
  *
  *     {do: "start", length?} · {do: "pause"} · {do: "resume"} · {do: "stop"} · {do: "skip"} ·
- *     {do: "snooze", length?} · {do: "set", settings: {name: value}}
+ *     {do: "snooze", length?} · {do: "set", settings: {name: value}} ·
+ *     {do: "setSound", sound?, volume?}
  */
 export const timerApp = Object.freeze({
   name: "timer",
@@ -72,6 +74,7 @@ export const timerApp = Object.freeze({
   outcome(state, action) {
     const step = member(action, "do");
     if (step === "set") return { edits: [set(settingChanges(member(action, "settings")))] };
+    if (step === "setSound") return { edits: [set(soundChanges(action))] };
     if (!timerEvents.includes(step)) throw new EditRefusal("the timer does not know that order");
     const settings = settingsOf(state);
     return {
@@ -96,6 +99,8 @@ const set = (changes) => ({
 export const timerOf = (state) => TimerState.of(live(state, "current")?.fields);
 
 export const settingsOf = (state) => new TimerSettings(live(state, "settings")?.fields);
+
+export const soundOf = (state) => new TimerSound(live(state, "settings")?.fields);
 
 const live = (state, name) =>
   state.records.find((it) =>

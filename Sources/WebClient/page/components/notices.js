@@ -15,6 +15,9 @@ export class Notices {
 
   constructor(browser) { this.#browser = browser; }
 
+  /** True while a message with a button is shown, such as "Undo". */
+  get isOffering() { return this.#place.childElementCount > 0; }
+
   /** @param {{words: string, act: () => void} | null} offer a button next to the message */
   show(words, offer = null) {
     this.#browser.clearTimer(this.#timer);

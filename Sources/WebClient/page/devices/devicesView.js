@@ -26,7 +26,7 @@ export class DevicesView {
   #problem = element("p", { class: "muted small", hidden: true });
   #pairAgain = element("p", { class: "problem", role: "status", hidden: true });
 
-  constructor(controller, notify, wakes) {
+  constructor(controller, notify, { wakes }) {
     this.#controller = controller;
     this.#notify = notify;
     this.#keys = new KeysCard(controller, () => this.#refreshAll());

@@ -1,11 +1,24 @@
 import { settingsOf, timerApp } from "../../apps/timer/timerApp.js";
 import { button, field, form } from "../components/controls.js";
 import { svgElement, element, setAttribute, setText, show } from "../components/element.js";
+import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
+import { AlertCard } from "./alerts/alertCard.js";
+import { FloatingCountdown } from "./floatingCountdown.js";
 import { changedSettings, settingFields, timerModel } from "./timerModel.js";
 
 const radius = 140;
 const length = 2 * Math.PI * radius;
+
+/** Letters of the terminal's `timer watch`. */
+const letters = [
+  { keys: ["s"], words: "Start a focus", order: "start" },
+  { keys: ["p"], words: "Pause", order: "pause" },
+  { keys: ["r"], words: "Resume", order: "resume" },
+  { keys: ["x"], words: "Stop", order: "stop" },
+  { keys: ["k"], words: "Skip to the next phase", order: "skip" },
+  { keys: ["z"], words: "Snooze: put the break off", order: "snooze" },
+];
 
 /** View of the timer: the countdown, as large as the screen allows, and its actions. */
 export class TimerView {
@@ -25,11 +38,18 @@ export class TimerView {
   #buttons = element("div", { class: "timer-orders", "data-changes": true });
   #announcement = element("p", { class: "visually-hidden", role: "status" });
   #settings;
+  #alerts;
+  #alertCard;
+  #floating;
 
-  constructor(controller, notify) {
+  constructor(controller, notify, { alerts }) {
     this.#controller = controller;
     this.#notify = notify;
     this.#settings = new SettingsForm(controller, notify);
+    this.#alerts = alerts;
+    this.#alertCard = new AlertCard(controller, alerts, notify);
+    this.#floating = new FloatingCountdown(controller.browser,
+      { act: (order) => this.act(order), read: () => this.#read() });
     const ring = svgElement("svg", { viewBox: "0 0 300 300", class: "ring", "aria-hidden": "true" },
       svgElement("circle", { class: "ring-ground", cx: 150, cy: 150, r: radius }), this.#ring);
     this.node = element("section", { class: "view timer", "aria-label": "Timer" },
@@ -38,13 +58,28 @@ export class TimerView {
         element("div", { class: "timer-words" }, this.#phase, this.#time,
           element("p", { class: "timer-count" }, this.#dots))),
       this.#buttons,
+      this.#floating.isAvailable && button("Float the countdown", () => this.#float(),
+        { kind: "quiet", class: "button quiet float" }),
       element("p", { class: "timer-summary" }, this.#count),
-      this.#by, this.#announcement, this.#settings.node);
+      this.#by, this.#announcement, this.#settings.node, this.#alertCard.node);
+  }
+
+  get shortcuts() {
+    const pauses = { keys: [" "], words: "Pause or resume", changes: true,
+      act: () => this.act(this.#read().model.isPaused ? "resume" : "pause") };
+    return [pauses, ...letters.map(({ order, ...letter }) =>
+      ({ ...letter, changes: true, act: () => this.act(order) }))];
+  }
+
+  #read() {
+    const { now, minutesAhead, status } = this.#controller;
+    const isFixed = isReadOnly(status.scope) || status.lockedZones.includes(this.zone);
+    const model = timerModel(this.#controller.state(timerApp), now, minutesAhead);
+    return { model, now, isFixed };
   }
 
   show() {
-    const { now, minutesAhead } = this.#controller;
-    const model = timerModel(this.#controller.state(timerApp), now, minutesAhead);
+    const { model } = this.#read();
     setText(this.#phase, model.phase);
     setText(this.#time, model.time);
     setText(this.#count, model.count);
@@ -56,6 +91,16 @@ export class TimerView {
     this.#showOrders(model.orders);
     this.#speak(model);
     this.#settings.show();
+    this.#alertCard.show();
+    this.#floating.show();
+  }
+
+  async #float() {
+    try {
+      await this.#floating.toggle();
+    } catch (error) {
+      this.#notify(errorText(error));
+    }
   }
 
   #showDots(dots) {
@@ -72,7 +117,7 @@ export class TimerView {
     this.#orders = names;
     const focused = this.#buttons.contains(document.activeElement);
     this.#buttons.replaceChildren(...orders.map((order, index) =>
-      button(order.words, () => this.#act(order.do),
+      button(order.words, () => this.act(order.do),
         { kind: index === 0 ? "primary" : "secondary", "data-order": order.do })));
     if (focused) this.#buttons.firstElementChild?.focus();
   }
@@ -84,7 +129,9 @@ export class TimerView {
     this.#spoken = turn;
   }
 
-  async #act(order) {
+  /** Performs an order. Call it in the handler of a press. */
+  async act(order) {
+    this.#alerts.unlock();
     try {
       await this.#controller.act(timerApp, { do: order });
     } catch (error) {

@@ -1,5 +1,6 @@
-/** Tags of the notifications that the person sees in the page, as in `worker/wakes.js`. */
-const tags = ["lockstep changes", "lockstep renewal"];
+/** Tags of the notifications that the person sees in the page, as in `worker/wakes.js` and in
+ * `timer/alerts/browserAlerts.js`. */
+const tags = ["lockstep changes", "lockstep renewal", "lockstep timer"];
 /** Cache of the service worker, the path of the mark that the person wants wakes, and that of the
  * choice that is not proved yet, as in `worker/wakes.js`. */
 export const wakeCache = "lockstep wakes";
