@@ -5,6 +5,7 @@ import { copyText } from "../components/copyText.js";
 import { confirmAction } from "../components/dialog.js";
 import { element, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
+import { listKeys, searchKey } from "../components/listKeys.js";
 import { errorText } from "../text/syncText.js";
 import { clipboardRows } from "./clipboardModel.js";
 
@@ -27,6 +28,11 @@ export class ClipboardView {
   });
   #clear = button("Delete all", () => this.#clearAll(),
     { kind: "quiet", "data-changes": true });
+
+  shortcuts = [
+    { keys: ["n"], words: "New item", act: () => this.#text.focus(), changes: true },
+    searchKey(this.#search), ...listKeys(this.#list),
+  ];
 
   constructor(controller, notify) {
     this.#controller = controller;

@@ -56,6 +56,7 @@ const paths = {
   remove: "M4 7h16M10 4h4M7 7l1 13h8l1-13M10 11v5M14 11v5",
   edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
   check: "M5 12.5l4.5 4.5L19 7",
+  keyboard: "M3 6h18v12H3zM7 10h.01M11 10h.01M15 10h.01M17.5 10h.01M8 14h8",
   search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L21 21",
 };
 

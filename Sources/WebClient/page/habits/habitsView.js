@@ -2,6 +2,7 @@ import { habitsApp } from "../../apps/habits/habitsApp.js";
 import { button, emptyNote } from "../components/controls.js";
 import { element, icon, setAttribute, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
+import { listKeys } from "../components/listKeys.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { dayAt } from "../text/time.js";
@@ -28,6 +29,11 @@ export class HabitsView {
   }));
   #empty = emptyNote("No habits yet", "Add one, and check in each day from whatever is at hand.",
     { "data-changes": true });
+
+  shortcuts = [
+    { keys: ["n"], words: "New habit", act: () => this.#edit(null), changes: true },
+    ...listKeys(this.#list),
+  ];
 
   constructor(controller, notify) {
     this.#controller = controller;

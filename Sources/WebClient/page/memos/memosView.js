@@ -2,6 +2,7 @@ import { memosApp } from "../../apps/memos/memosApp.js";
 import { button, emptyNote, searchField } from "../components/controls.js";
 import { element, icon, setAttribute, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
+import { listKeys, searchKey } from "../components/listKeys.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { MemoEditor } from "./memoEditor.js";
 import { memoRows } from "./memosModel.js";
@@ -22,6 +23,11 @@ export class MemosView {
     this.#words = words;
     this.show();
   });
+
+  shortcuts = [
+    { keys: ["n"], words: "New memo", act: () => this.#editor.open(null), changes: true },
+    searchKey(this.#search), ...listKeys(this.#list),
+  ];
 
   constructor(controller, notify) {
     this.#controller = controller;

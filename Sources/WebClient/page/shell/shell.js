@@ -1,6 +1,7 @@
 import { element, icon, setAttribute, setText, show } from "../components/element.js";
 import { hasZone, isReadOnly, readOnlyText } from "../text/scopeText.js";
 import { planText } from "../text/syncText.js";
+import { Shortcuts } from "./shortcuts.js";
 import { SyncIndicator } from "./syncIndicator.js";
 
 /** Frame of the page: navigation, sync status, and the current view. */
@@ -16,6 +17,7 @@ export class Shell {
   #controller;
   #bar;
   #indicator;
+  #isFixed = false;
 
   /** @param {{name: string, view: object}[]} views in their order; the first is shown first */
   constructor(controller, { views, welcome, notices, place }) {
@@ -29,11 +31,16 @@ export class Shell {
       this.#links.set(name, link);
       this.#nav.append(link);
     }
+    const shortcuts = new Shortcuts(this, controller.browser.choices);
     this.#bar = element("header", { class: "bar" },
       element("a", { href: "#timer", class: "brand" },
         element("img", { src: "page/icons/icon.svg", alt: "", width: 28, height: 28 }),
         element("span", {}, "Lockstep")),
-      this.#nav, this.#indicator.node, this.#indicator.announcement);
+      this.#nav,
+      element("button", { type: "button", class: "shortcuts-button",
+        on: { click: () => shortcuts.toggleSheet() } },
+      icon("keyboard"), element("span", {}, "Keyboard shortcuts")),
+      this.#indicator.node, this.#indicator.announcement);
     show(this.#bar, false);
     place.replaceChildren(this.#bar, this.#main, this.#indicator.panel, notices.node);
     this.#main.append(this.#plan, this.#scope, this.#note);
@@ -69,13 +76,22 @@ export class Shell {
 
   get title() { return this.#current?.title ?? ""; }
 
+  /** Shortcuts of the current view. */
+  get shortcuts() { return this.#current?.shortcuts ?? []; }
+
+  /** True if this device may not change what the current view shows. */
+  get isFixed() { return this.#isFixed; }
+
+  /** Names of the views that are offered, in their order. */
+  get shownNames() { return [...this.#links.keys()].filter((name) => this.has(name)); }
+
   /** True for a view of which this device may show something. */
   has(name) {
     const { zone } = this.#views.get(name) ?? {};
     return this.#links.has(name) && hasZone(this.#controller.status.scope, zone);
   }
 
-  get first() { return [...this.#links.keys()].find((name) => this.has(name)); }
+  get first() { return this.shownNames[0]; }
 
   show() {
     for (const [name, link] of this.#links) show(link, this.has(name));
@@ -90,8 +106,9 @@ export class Shell {
     const zone = this.#current?.zone;
     setText(this.#plan, planText(status, zone));
     setText(this.#scope, readOnlyText(status.scope, zone));
-    const isFixed = isReadOnly(status.scope) || status.lockedZones.includes(zone);
-    setAttribute(this.#main, "data-read-only", zone !== undefined && isFixed);
+    this.#isFixed = zone !== undefined
+      && (isReadOnly(status.scope) || status.lockedZones.includes(zone));
+    setAttribute(this.#main, "data-read-only", this.#isFixed);
     this.#current?.show();
   }
 
