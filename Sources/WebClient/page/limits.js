@@ -23,6 +23,12 @@ export const limits = Object.freeze({
   volumeRestMilliseconds: 400,
   /** Wait for the browser to let the page sound; the person is told in another way then. */
   audioMilliseconds: 500,
+  /** Way of a finger from which on it swipes a row, in CSS pixels: less is an unsteady tap. */
+  swipeBeginPixels: 12,
+  /** Way from which on letting go acts; a third of a narrow row is enough. */
+  swipeActPixels: 112,
+  /** Width at the screen's edges where swipes belong to the system. */
+  swipeEdgePixels: 24,
   /** Length of a device's name, in UTF-16 units, as form fields count it. */
   deviceName: 100,
 });

@@ -6,6 +6,7 @@ import { confirmAction } from "../components/dialog.js";
 import { element, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { listKeys, searchKey } from "../components/listKeys.js";
+import { swipeable } from "../components/swipe.js";
 import { errorText } from "../text/syncText.js";
 import { clipboardRows } from "./clipboardModel.js";
 
@@ -62,7 +63,7 @@ export class ClipboardView {
   }
 
   #row({ key, text, isCut, from }) {
-    return element("li", { class: "row" },
+    const row = element("li", { class: "row" },
       element("div", { class: "row-body" },
         element("p", { class: "clip" }, isCut ? `${text}…` : text),
         element("p", { class: "muted small" }, from)),
@@ -70,6 +71,11 @@ export class ClipboardView {
         iconButton("copy", "Copy", () => this.#copy(key), { "data-name": "copy" }),
         iconButton("remove", "Delete", () => this.#remove(key),
           { "data-name": "remove", "data-changes": true })));
+    return swipeable(row, {
+      left: { icon: "remove", words: "Delete", act: () => this.#remove(key), changes: true,
+        isDanger: true },
+      right: { icon: "copy", words: "Copy", act: () => this.#copy(key) },
+    });
   }
 
   #content(name) {

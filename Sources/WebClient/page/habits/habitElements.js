@@ -2,13 +2,14 @@ import { limits } from "../../apps/limits.js";
 import { button, field, form, iconButton, newID } from "../components/controls.js";
 import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, icon, show } from "../components/element.js";
+import { swipeable } from "../components/swipe.js";
 import { errorText } from "../text/syncText.js";
 
 /** Returns the row of a habit, with the control for the chosen day and the week's marks. `isFixed`:
  * this device may not change it. */
 export function habitRow(row, { act, edit }) {
   const { title, aim, marks, week, streak, isFixed } = row;
-  return element("li", { class: "card habit" },
+  const node = element("li", { class: "card habit" },
     element("div", { class: "habit-body" },
       isFixed ? element("p", { class: "habit-title" }, title)
         : element("button", { type: "button", class: "habit-title", "data-name": "edit",
@@ -21,6 +22,25 @@ export function habitRow(row, { act, edit }) {
         })),
         element("span", { class: "visually-hidden" }, week))),
     row.kind === "checkbox" ? checkControl(row, act) : countControl(row, act));
+  return swipeable(node, row.kind === "checkbox" ? checkSwipes(row, act) : countSwipes(row, act));
+}
+
+function checkSwipes({ key, day }, act) {
+  const check = (done) => () => act({ do: "check", habit: key, day, done });
+  return {
+    right: { icon: "check", words: "Done", act: check(true), changes: true },
+    left: { icon: "minus", words: "Not done", act: check(false), changes: true },
+  };
+}
+
+function countSwipes({ key, total, day }, act) {
+  const count = (by) => () => act({ do: "count", habit: key, day, by });
+  return {
+    right: { icon: "plus", words: "One more", act: count(1), changes: true },
+    ...total > 0 && {
+      left: { icon: "minus", words: "One less", act: count(-1), changes: true },
+    },
+  };
 }
 
 function checkControl({ key, title, done, day, isFixed }, act) {

@@ -31,7 +31,7 @@ export class MemoEditor {
     placeholder: "The first line is the title" });
   #saved = element("p", { class: "muted small memo-saved" });
   #copy = element("p", { class: "badge" });
-  #remove = iconButton("remove", "Delete this memo", () => this.#delete(),
+  #remove = iconButton("remove", "Delete this memo", () => this.remove(this.#name),
     { "data-changes": true });
   node = element("div", { class: "memo-editor card", hidden: true },
     element("div", { class: "memo-bar" },
@@ -160,16 +160,18 @@ export class MemoEditor {
     }
   }
 
-  async #delete() {
+  /** Deletes a memo, open or not, if the person confirms it. */
+  async remove(name) {
     const isWanted = await confirmAction({
       title: "Delete this memo?", words: "It goes from all of your devices.", yes: "Delete",
     });
     if (!isWanted) return;
     try {
-      this.#controller.browser.clearTimer(this.#rest);
+      const isOpen = name === this.#name;
+      if (isOpen) this.#controller.browser.clearTimer(this.#rest);
       await this.#saving;
-      await this.#controller.act(memosApp, { do: "remove", memo: this.#name });
-      this.#leave();
+      await this.#controller.act(memosApp, { do: "remove", memo: name });
+      if (isOpen) this.#leave();
       this.#notify("Deleted.");
     } catch (error) {
       this.#notify(errorText(error));

@@ -3,6 +3,7 @@ import { button, emptyNote, searchField } from "../components/controls.js";
 import { element, icon, setAttribute, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { listKeys, searchKey } from "../components/listKeys.js";
+import { swipeable } from "../components/swipe.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { MemoEditor } from "./memoEditor.js";
 import { memoRows } from "./memosModel.js";
@@ -60,13 +61,17 @@ export class MemosView {
   }
 
   #row({ key, title, beginning, written, copy, isOpen }) {
-    return element("li", { class: "row" },
+    const row = element("li", { class: "row" },
       element("button", { type: "button", class: "memo-row", "data-name": "open",
         "aria-current": isOpen ? "true" : null, on: { click: () => this.#editor.open(key) } },
       element("span", { class: "memo-title" }, title),
       element("span", { class: "memo-beginning muted small" },
         element("span", { class: "memo-date" }, written), beginning ? ` · ${beginning}` : ""),
       copy && element("span", { class: "badge" }, copy)));
+    return swipeable(row, {
+      left: { icon: "remove", words: "Delete", act: () => this.#editor.remove(key), changes: true,
+        isDanger: true },
+    });
   }
 
   /** @param {string | null} name the open memo; null if the list is shown again */
