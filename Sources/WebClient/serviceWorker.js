@@ -95,7 +95,8 @@ const links = {
   "text/html": /(?:href|src)="([^"#:]+)"/g,
   // Also the script of a worker: `new URL("…", import.meta.url)`.
   "text/javascript": /\b(?:from|import|URL)\s*\(?"(\.[^"]+)"/g,
-  "application/manifest+json": /"src":\s*"([^"]+)"/g,
+  // Without the screenshots, which a browser shows only while it installs the page.
+  "application/manifest+json": /"src":\s*"(?!screenshots\/)([^"]+)"/g,
 };
 
 async function readFile(path) {

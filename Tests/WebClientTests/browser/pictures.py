@@ -1,6 +1,7 @@
-"""Takes the pictures of docs/pictures: python3 pictures.py FOLDER [--all]
+"""Takes the pictures of docs/pictures: python3 pictures.py FOLDER [--all | --manifest]
 
-With --all takes each view at both sizes in light and dark, for a review.
+With --all takes each view at both sizes in light and dark, for a review. With --manifest takes
+instead those that the page's manifest names, into Sources/WebClient as FOLDER.
 """
 
 import base64
@@ -28,6 +29,9 @@ OWNERS_ACCOUNTS = {
     "mum": ["laptop", "phone"], "dad": ["phone"], "Håkon": ["workstation", "phone"],
     "school band": ["tablet"], "workshop": ["laptop"], "Ben & Jo": ["phone"], "grandma": [],
 }
+# Icons of the manifest: the drawing, and the size in pixels.
+ICONS = [("icon", 192), ("icon", 512), ("maskable", 512)]
+SCREENSHOTS = [("timer", "phone"), ("habits", "phone"), ("memos", "desktop")]
 # After this time the lines of the status page have enough samples.
 STATUS_SECONDS = 100
 
@@ -75,6 +79,16 @@ def fill(person, relay):
     page.evaluate(WORK_FOR_A_WHILE)
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
+
+def phone_of(studio, relay, person):
+    """Returns another device of a person: a phone has no mouse, and no floating windows."""
+    phone = Visitor(studio, relay, has_touch=True, is_mobile=True, viewport=SIZES["phone"])
+    phone.context.add_init_script("delete window.documentPictureInPicture")
+    phone.pair(person.show_code())
+    rename(phone, "Safari on iPhone")
+    return phone
+
+
 def check_in(page):
     """Checks in a typical week."""
     days = page.locator(".day")
@@ -108,7 +122,8 @@ def take_beside(studio, folder):
     """Takes a picture of the page and a terminal, at one moment."""
     with contextlib.closing(Relay()) as relay:
         phone = Visitor(studio, relay, color_scheme="light", device_scale_factor=2,
-                        viewport={"width": 390, "height": 740})
+                        has_touch=True, is_mobile=True, viewport={"width": 390, "height": 740})
+        phone.context.add_init_script("delete window.documentPictureInPicture")
         phone.make_account()
         laptop = relay.agent("laptop", phone.show_code())
         tablet = relay.agent("tablet", phone.show_code())
@@ -279,9 +294,43 @@ def take_owners_views(studio, relay, path, kind, **options):
     lay_out(studio, [page_figure(shot, kind) for shot in shots], path)
 
 
+def take_icons(studio, folder):
+    """Draws the icons of some systems that do not take drawings."""
+    for name, size in ICONS:
+        drawing = base64.b64encode((folder / f"{name}.svg").read_bytes()).decode()
+        page = studio.browser.new_page(viewport={"width": size, "height": size})
+        page.set_content(f'<body style="margin:0"><img width="{size}" height="{size}" alt="" '
+                         f'src="data:image/svg+xml;base64,{drawing}">')
+        page.screenshot(path=folder / f"{name}-{size}.png", omit_background=True)
+        page.close()
+
+
+def take_for_manifest(studio, folder):
+    take_icons(studio, folder / "page" / "icons")
+    with contextlib.closing(Relay()) as relay:
+        person = Visitor(studio, relay)
+        fill(person, relay)
+        page = studio.browser.new_page()
+        phone = phone_of(studio, relay, person)
+        for view, size in SCREENSHOTS:
+            take(phone if size == "phone" else person, folder / "screenshots", view, size, "light")
+            taken = folder / "screenshots" / f"{view}-{size}-light.png"
+            picture = taken.rename(taken.with_name(f"{view}-{size}.png"))
+            shrink(page, picture)
+        phone.close()
+        person.close()
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
+    if "--manifest" in sys.argv:
+        with sync_playwright() as playwright:
+            studio = Studio(playwright.chromium.launch(
+                executable_path=CHROMIUM, args=["--disable-features=LocalNetworkAccessChecks"]))
+            take_for_manifest(studio, folder)
+            studio.browser.close()
+        return
     wanted = KEPT
     if "--all" in sys.argv:
         wanted = [(view, size, scheme) for view in VIEWS for size in SIZES
@@ -293,8 +342,10 @@ def main():
         take_setup(studio, folder)
         person = Visitor(studio, relay)
         fill(person, relay)
+        phone = phone_of(studio, relay, person)
         for picture in wanted:
-            take(person, folder, *picture)
+            take(phone if picture[1] == "phone" else person, folder, *picture)
+        phone.close()
         person.close()
         take_status(studio, folder)
         take_owner(studio, folder)

@@ -78,10 +78,10 @@ class ShellStories(unittest.TestCase):
         self.visit()
         folder = pathlib.Path(FOLDER)
         # The status page and the owner's page are for the relay's owner; the reference of the calls
-        # is for makers of programs; the browser keeps the service worker's scripts itself; scripts
-        # and tests of other apps use the rest.
-        others = {folder / name
-                  for name in ["status", "admin", "docs", "worker", "node", "testing"]}
+        # is for makers of programs; the browser keeps the service worker's scripts itself, and
+        # needs screenshots only to install the page; scripts and tests of other apps use the rest.
+        others = {folder / name for name in
+                  ["status", "admin", "docs", "worker", "screenshots", "node", "testing"]}
         files = {f"/{it.relative_to(folder)}" for it in folder.rglob("*")
                  if it.is_file() and others.isdisjoint(it.parents)
                  and not it.name.endswith((".d.ts", ".json", ".md"))}
