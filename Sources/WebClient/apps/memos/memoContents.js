@@ -36,14 +36,19 @@ function origin(name, state) {
   };
 }
 
-/** Returns the memos that contain all words, ignoring case. */
-export function memosWith(words, memos) {
-  const wanted = folded(words).split(" ").filter((it) => it !== "");
+/** Returns the memos that contain all words, ignoring case. `foldedOf` returns the text of a memo
+ * as it is compared. */
+export function memosWith(words, memos, foldedOf = ({ content }) => folded(content)) {
+  const wanted = searchWords(words);
+  if (wanted.length === 0) return memos;
   return memos.filter((memo) => {
-    const content = folded(memo.content);
+    const content = foldedOf(memo);
     return wanted.every((it) => content.includes(it));
   });
 }
 
+/** Returns the words of a search as they are compared. */
+export const searchWords = (words) => folded(words).split(" ").filter((it) => it !== "");
+
 /** Lower case. A Greek sigma has a different form at the end of a word. */
-const folded = (words) => words.toLowerCase().replaceAll("ς", "σ");
+export const folded = (words) => words.toLowerCase().replaceAll("ς", "σ");
