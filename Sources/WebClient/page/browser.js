@@ -1,5 +1,6 @@
 import { DeviceChoices } from "./deviceChoices.js";
 import { KeyWorker } from "./keyWorker.js";
+import { PageStore } from "./store/pageStore.js";
 import { systemAlerts } from "./timer/alerts/browserAlerts.js";
 import { systemPush } from "./wakes/browserPush.js";
 
@@ -31,6 +32,7 @@ export function systemBrowser() {
     wakeLock: navigator.wakeLock,
     mediaSession: navigator.mediaSession,
     floatingWindows: globalThis.documentPictureInPicture,
+    pageStore: new PageStore(globalThis.indexedDB),
   };
 }
 

@@ -4,6 +4,22 @@ export const limits = Object.freeze({
   noticeMilliseconds: 8_000,
   /** Pause in typing after which the text is saved. */
   memoRestMilliseconds: 700,
+  /** Former versions of one memo that this browser keeps. */
+  versionsOfMemo: 20,
+  /** Former versions of all memos, in UTF-16 units: 4 MiB in the browser's store. */
+  versionsLength: 2 * 1_024 * 1_024,
+  /** Time in which the edits of one device are one version. */
+  versionMilliseconds: 5 * 60_000,
+  /** Drafts that this browser keeps: a draft is there until its memo is saved. */
+  drafts: 50,
+  /** Part of a memo that is read as markdown, in UTF-16 units: the rest is shown as it is. */
+  previewLength: 200_000,
+  /** Rows of memos that are made at once: a person searches rather than scrolls further. */
+  memoRows: 100,
+  /** Tags that are offered as filters: the search finds the others. */
+  offeredTags: 40,
+  /** Lines of a text that a comparison shows: the rest is not made. */
+  comparedLines: 2_000,
   /** Maximum age of the list of devices, and the interval of its refresh while it is shown. */
   devicesMilliseconds: 5_000,
   /** Lifetime of the URL of the copy of unsent changes: the browser reads it at once. */

@@ -5,6 +5,7 @@ import { Notices } from "./components/notices.js";
 import { AppController } from "./appController.js";
 import { DevicesView } from "./devices/devicesView.js";
 import { HabitsView } from "./habits/habitsView.js";
+import { memoInAddress } from "./memos/memoAddress.js";
 import { MemosView } from "./memos/memosView.js";
 import { Shell } from "./shell/shell.js";
 import { TimerAlerts } from "./timer/alerts/timerAlerts.js";
@@ -87,12 +88,14 @@ export class Page {
       { words: "Reload", act: () => location.reload() });
   }
 
-  /** Opens the view in the address. */
+  /** Opens the view, or the memo, in the address. */
   #openFromAddress() {
     const name = location.hash.slice(1);
     const code = /^code=([\w-]+(?:&keys)?)$/.exec(name)?.[1];
     if (code) this.#offerCode(code);
-    this.#open(this.#shell.has(name) ? name : this.#shell.first);
+    const memo = memoInAddress(location.hash);
+    if (memo !== null && this.#shell.has("memos")) this.#open("memos", memo);
+    else this.#open(this.#shell.has(name) ? name : this.#shell.first);
   }
 
   /** Removes the code from the address: a code is valid once, and must not be in the history. */
@@ -108,7 +111,10 @@ export class Page {
 
   get #isPaired() { return this.#controller.status.state !== "needsPairing"; }
 
-  #open(name) { this.#shell.open(this.#isPaired ? name : "welcome"); }
+  #open(name, entry = null) {
+    if (this.#isPaired) this.#shell.open(name, entry);
+    else this.#shell.open("welcome");
+  }
 
   /** Shows several changes at once. */
   #scheduleShow() {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { clipboardApp } from "../../../Sources/WebClient/apps/clipboard/clipboardApp.js";
 import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
+import { memoContents } from "../../../Sources/WebClient/apps/memos/memoContents.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { clipboardRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
@@ -10,7 +11,7 @@ import {
 } from "../../../Sources/WebClient/page/devices/devicesModel.js";
 import { conflictCards, habitRows, weekDays }
   from "../../../Sources/WebClient/page/habits/habitsModel.js";
-import { memoNamed, memoRows, typedText }
+import { conflictNote, copyLabel, draftRows, memoRows, typedText }
   from "../../../Sources/WebClient/page/memos/memosModel.js";
 import { changedSettings, countingIcon, timerModel }
   from "../../../Sources/WebClient/page/timer/timerModel.js";
@@ -84,18 +85,36 @@ test("the clipboard is searched in any case, and a long item's row is short", ()
   assert.deepEqual(rows("nothing"), []);
 });
 
+const textOf = (parts) => parts.map(({ text, isMarked }) => (isMarked ? `[${text}]` : text))
+  .join("");
+
 test("a copy that a conflict left says whose text it is", () => {
   const page = new TestPage(memosApp);
-  const { name } = page.act({ do: "add", content: "Shopping\nmilk\nand eggs" }).changes[0];
+  const { name } = page.act({ do: "add", content: "# Shopping\n- [ ] milk\n- and eggs" }).changes[0];
   const copy = `${name}~${theirs}-1772366400000`;
   page.addRemote(copy, "Memo", { title: "", content: "\nonly", date: 4 }, 4);
-  const [memo, other] = memoRows(page.state, "", page.now, 0);
-  assert.deepEqual([memo.title, memo.beginning, memo.copy], ["Shopping", "milk and eggs", null]);
-  assert.deepEqual([other.title, other.copy], ["Untitled", "Other version, by another device"]);
+  const rows = (words = "") =>
+    memoRows(memoContents(page.state), { words, now: page.now, minutesAhead: 0 });
+  const [memo, other] = rows();
+  assert.deepEqual([textOf(memo.title), textOf(memo.beginning), memo.badge],
+    ["Shopping", "milk and eggs", null]);
+  assert.deepEqual([textOf(other.title), other.badge],
+    ["Untitled", "Other version, by another device"]);
   page.state.deviceNames = { [theirs]: "phone" };
-  assert.equal(memoNamed(page.state, copy).copy, "Other version, by phone");
-  assert.equal(memoNamed(page.state, "gone"), null);
-  assert.deepEqual(memoRows(page.state, "EGGS milk", page.now, 0).map((it) => it.key), [name]);
+  const [original, left] = memoContents(page.state);
+  assert.equal(copyLabel(left), "Other version, by phone");
+  assert.equal(conflictNote(original, null, []), null);
+  assert.deepEqual(conflictNote(original, null, [left]).copy, left);
+  assert.deepEqual(conflictNote(left, original, []).memo, original);
+  assert.equal(conflictNote(left, null, []).action, "Keep as a memo");
+  assert.equal(textOf(rows("EGGS sho")[0].beginning), "milk and [eggs]");
+  assert.equal(textOf(rows("EGGS sho")[0].title), "[Sho]pping");
+});
+
+test("a draft of a memo that is not saved has a row", () => {
+  const [row] = draftRows([{ memo: "a", content: "\nPlan\nfor spring" }]);
+  assert.deepEqual([row.key, textOf(row.title), textOf(row.beginning), row.badge],
+    ["a", "Plan", "for spring", "Draft"]);
 });
 
 test("a habit's row tells the chosen day, and the week beside it", () => {

@@ -4,7 +4,8 @@ import { limits } from "../limits.js";
 
 /**
  * Shows one short message at a time, also to screen readers. The message disappears after a
- * timeout; anything that a person must not miss is shown in a view.
+ * timeout, but not while a person points at it or has its button focused; anything that a person
+ * must not miss is shown in a view.
  */
 export class Notices {
   #browser;
@@ -13,7 +14,15 @@ export class Notices {
   #place = element("span", {});
   node = element("div", { class: "notice", hidden: true }, this.#words, this.#place);
 
-  constructor(browser) { this.#browser = browser; }
+  constructor(browser) {
+    this.#browser = browser;
+    for (const event of ["pointerenter", "focusin"]) {
+      this.node.addEventListener(event, () => browser.clearTimer(this.#timer));
+    }
+    for (const event of ["pointerleave", "focusout"]) {
+      this.node.addEventListener(event, () => this.#wait());
+    }
+  }
 
   /** True while a message with a button is shown, such as "Undo". */
   get isOffering() { return this.#place.childElementCount > 0; }
@@ -24,6 +33,11 @@ export class Notices {
     this.node.hidden = false;
     this.#words.textContent = words;
     this.#place.replaceChildren(...(offer ? [this.#button(offer)] : []));
+    this.#wait();
+  }
+
+  #wait() {
+    this.#browser.clearTimer(this.#timer);
     this.#timer = this.#browser.setTimer(() => this.#end(), limits.noticeMilliseconds);
   }
 

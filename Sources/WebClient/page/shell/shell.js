@@ -48,10 +48,17 @@ export class Shell {
 
   focusMain() { this.#main.focus(); }
 
-  /** @param {string} name a view; a person without an account sees only the welcome view */
-  open(name) {
+  /**
+   * @param {string} name a view; a person without an account sees only the welcome view
+   * @param {string | null} [entry] what the view opens, such as a memo; null for nothing
+   */
+  open(name, entry = null) {
     const view = this.#views.get(name);
-    if (view === this.#current) return;
+    if (view !== this.#current) this.#openView(name, view);
+    view.openEntry?.(entry);
+  }
+
+  #openView(name, view) {
     const hadFocus = this.#current?.node.contains(document.activeElement);
     this.#current?.leave?.();
     this.#current?.node.remove();

@@ -1,0 +1,129 @@
+import { memosApp } from "../../apps/memos/memosApp.js";
+import { deviceLabel } from "../text/deviceText.js";
+import { isReadOnly } from "../text/scopeText.js";
+import { errorText } from "../text/syncText.js";
+import { ago } from "../text/time.js";
+import { askToKeep, chooseVersion } from "./memoDialogs.js";
+import { typedText } from "./memosModel.js";
+
+/** Orders of a person for a memo as a whole: to delete it, to undo that, to decide between two
+ * versions, and to restore a former one. */
+export class MemoOrders {
+  #controller;
+  #library;
+  #drafts;
+  #versions;
+  #notify;
+  #open;
+
+  /** @param {object} parts `open(name)` opens a memo in the editor */
+  constructor(controller, { library, drafts, versions, notify, open }) {
+    this.#controller = controller;
+    this.#library = library;
+    this.#drafts = drafts;
+    this.#versions = versions;
+    this.#notify = notify;
+    this.#open = open;
+  }
+
+  /** Deletes a memo, and offers to undo it. `draft`: text that could not be saved. Resolves with
+   * true if the memo is deleted. */
+  async remove({ name }, draft) {
+    const record = this.#controller.lockstep.record(memosApp.zone, name);
+    try {
+      const versions = await this.#versions.of(name);
+      await this.#controller.act(memosApp, { do: "remove", memo: name });
+      this.#notify("Deleted on all of your devices.",
+        { words: "Undo", act: () => this.#restore(record, versions, draft) });
+      return true;
+    } catch (error) {
+      this.#notify(errorText(error));
+      return false;
+    }
+  }
+
+  async #restore({ name, fields }, versions, draft) {
+    await this.#act(async () => {
+      await this.#controller.act(memosApp, { do: "restore", memo: name, fields });
+      await this.#versions.keep(versions);
+      if (draft) await this.#drafts.keep(draft);
+      await this.#openIfThere(name);
+      this.#notify("The memo is back.");
+    });
+  }
+
+  /** @param {object} conflict as `conflictNote` returns it */
+  async decide({ memo, copy }) {
+    const keep = memo === null ? "both" : await askToKeep({
+      memo: this.#described(memo), copy: this.#described(copy), isFixed: this.#isFixed,
+    });
+    if (keep === null) return;
+    await this.#act(async () => {
+      // Neither text is lost.
+      const until = this.#controller.now;
+      const lost = { this: copy, other: memo }[keep];
+      if (lost) await this.#keepText(memo.name, lost, until);
+      const records = await this.#controller.act(memosApp, { do: "resolve", copy: copy.name, keep,
+        was: memo?.content ?? "", copyWas: copy.content });
+      const own = records.find(({ name, fields }) => fields !== null && name !== memo?.name);
+      await this.#openIfThere(memo?.name ?? own?.name);
+      this.#notify({ this: "This version is kept.", other: "The other version is kept.",
+        both: "Both are kept, each as a memo." }[keep]);
+    });
+  }
+
+  /** Shows the former versions of a memo. */
+  async showVersions({ name }) {
+    await this.#act(async () => {
+      const found = await this.#versions.of(name);
+      const memo = this.#library.memo(name);
+      if (memo === null) return;
+      const versions = found.map((version) => ({
+        text: typedText(version.content), about: this.#about(version), content: version.content,
+      }));
+      const chosen = await chooseVersion(versions,
+        { ...this.#described(memo), isFixed: this.#isFixed });
+      if (chosen) await this.#write(name, memo.content, chosen.content, "Restored.");
+    });
+  }
+
+  /** Writes a text as a new edit, and offers to undo it. */
+  async #write(name, was, content, words) {
+    const memo = this.#library.memo(name);
+    if (memo !== null) await this.#keepText(name, memo, this.#controller.now);
+    await this.#controller.act(memosApp, { do: "edit", memo: name, was, content });
+    this.#notify(words, words === "Undone." ? null : { words: "Undo",
+      act: () => this.#act(() => this.#write(name, content, was, "Undone.")) });
+  }
+
+  /** In a tab that does not lead, a new memo may come a moment later. */
+  async #openIfThere(name) {
+    if (name !== undefined && this.#library.memo(name) !== null) await this.#open(name);
+  }
+
+  #keepText(name, { content, modifiedAt, device }, until) {
+    return this.#versions.keep([{ memo: name, content, modifiedAt, device, until }]);
+  }
+
+  get #isFixed() {
+    const { scope, lockedZones } = this.#controller.status;
+    return isReadOnly(scope) || lockedZones.includes(memosApp.zone);
+  }
+
+  #described(memo) { return { text: typedText(memo.content), about: this.#about(memo) }; }
+
+  #about({ modifiedAt, device }) {
+    const { now, minutesAhead } = this.#controller;
+    const names = this.#controller.state(memosApp).deviceNames;
+    const name = Object.hasOwn(names, device) ? names[device] : device;
+    return `${ago(modifiedAt, now, minutesAhead)}, by ${deviceLabel(device, name)}`;
+  }
+
+  async #act(act) {
+    try {
+      await act();
+    } catch (error) {
+      this.#notify(errorText(error));
+    }
+  }
+}
