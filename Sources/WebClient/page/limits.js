@@ -13,7 +13,7 @@ export const limits = Object.freeze({
   /** Drafts that this browser keeps: a draft is there until its memo is saved. */
   drafts: 50,
   /** Part of a memo that is read as markdown, in UTF-16 units: the rest is shown as it is. */
-  previewLength: 200_000,
+  previewLength: 50_000,
   /** Rows of memos that are made at once: a person searches rather than scrolls further. */
   memoRows: 100,
   /** Tags that are offered as filters: the search finds the others. */

@@ -425,6 +425,24 @@ class MemoStories(Story):
         person.press("Undo")
         expect(self.text(person)).to_have_value("Plan\nthird")
 
+    def test_a_tab_that_takes_over_from_another_keeps_the_former_versions(self):
+        person, laptop = self.account()
+        self.add(person, laptop, "Plan\nfirst")
+        laptop.run("memo", "edit", "1", said="Plan\nsecond")
+        laptop.run("sync")
+        expect(self.rows(person).filter(has_text="second")).to_be_visible()
+        other = person.another_tab()
+        person.closes()
+        person.page = other
+        person.go("Memos")
+        laptop.run("memo", "edit", "1", said="Plan\nthird")
+        laptop.run("sync")
+        expect(self.rows(person).filter(has_text="third")).to_be_visible()
+        other.reload()
+        self.opens(person, "Plan")
+        person.press("Former versions")
+        expect(other.get_by_role("dialog").get_by_role("listitem")).to_have_count(1)
+
     def test_drafts_and_versions_go_when_the_person_signs_out(self):
         person, laptop = self.account()
         self.add(person, laptop, "Secret\none")

@@ -202,8 +202,8 @@ test("a draft is there after a reload until its memo is saved, and never in anot
   });
 
 test("a store without room loses no memo, and says what it does not keep", async () => {
-  const drafts = new MemoDrafts({ all: async () => [], put: async () => { throw new Error("full"); },
-    remove: async () => {} }, () => {});
+  const put = async () => { throw new Error("full"); };
+  const drafts = new MemoDrafts({ all: async () => [], put, remove: async () => {} }, () => {});
   await drafts.keep({ id: "1", memo: "a", content: "typed", was: "", seenAt: null, at: 1 });
   assert.match(drafts.problem, /keeps no draft/);
   assert.equal(drafts.of("a").content, "typed");

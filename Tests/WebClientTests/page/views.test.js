@@ -90,7 +90,8 @@ const textOf = (parts) => parts.map(({ text, isMarked }) => (isMarked ? `[${text
 
 test("a copy that a conflict left says whose text it is", () => {
   const page = new TestPage(memosApp);
-  const { name } = page.act({ do: "add", content: "# Shopping\n- [ ] milk\n- and eggs" }).changes[0];
+  const content = "# Shopping\n- [ ] milk\n- and eggs";
+  const { name } = page.act({ do: "add", content }).changes[0];
   const copy = `${name}~${theirs}-1772366400000`;
   page.addRemote(copy, "Memo", { title: "", content: "\nonly", date: 4 }, 4);
   const rows = (words = "") =>

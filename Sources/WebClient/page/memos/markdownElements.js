@@ -41,7 +41,9 @@ class MarkdownElements {
           `markdown-heading markdown-heading-${Math.min(block.level, 4)}`);
       case "paragraph": return element("p", {}, this.#parts(block.parts));
       case "quote": return element("blockquote", {}, this.blocks(block.blocks));
-      case "code": return element("pre", { tabindex: 0 }, element("code", {}, block.text));
+      case "code":
+        return element("pre", { tabindex: 0 },
+          element("code", {}, markedElements(block.text, this.#words)));
       case "rule": return element("hr");
       case "rest": return element("p", { class: "markdown-rest" }, block.text);
       default: return this.#list(block);
@@ -82,8 +84,9 @@ class MarkdownElements {
     switch (part.kind) {
       case "text": return markedElements(part.text, this.#words);
       case "break": return [element("br")];
-      case "code": return [element("code", {}, part.text)];
-      case "tag": return [element("span", { class: "tag" }, part.text)];
+      case "code": return [element("code", {}, markedElements(part.text, this.#words))];
+      case "tag":
+        return [element("span", { class: "tag" }, markedElements(part.text, this.#words))];
       case "link":
         return [element("a", { href: part.target, title: part.target, target: "_blank",
           rel: "noopener noreferrer nofollow", referrerpolicy: "no-referrer" },

@@ -26,7 +26,7 @@ export function askToKeep({ memo, copy, isFixed }) {
         { title: "The other version", ...copy, action: keep("Keep the other", "other") },
       ]),
       element("div", { class: "actions" },
-        button("Decide later", end(""), { kind: "quiet", autofocus: true }),
+        button("Decide later", end(""), { kind: "quiet" }),
         keep("Keep both", "both")),
     ]);
     dialog.classList.add("dialog-wide");
@@ -69,7 +69,7 @@ export function chooseVersion(versions, now) {
         ? "This browser has not seen another text of this memo yet. " : "", keptWords),
       element("ul", { class: "rows version-rows" }, rows), place,
       element("div", { class: "actions" },
-        button("Close", () => dialog.close(), { autofocus: true }), restore),
+        button("Close", () => dialog.close()), restore),
     ]);
     dialog.classList.add("dialog-wide");
     dialog.addEventListener("close", () => {

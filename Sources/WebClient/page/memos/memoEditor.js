@@ -36,7 +36,7 @@ export class MemoEditor {
   #text = element("textarea", { class: "memo-text", "aria-label": "Memo", spellcheck: "true",
     placeholder: "The first line is the title" });
   #preview = new MemoPreview((at, isDone) => this.#tick(at, isDone));
-  #saved = element("p", { class: "muted small memo-saved", role: "status" });
+  #saved = element("p", { class: "muted small memo-saved" });
   #note = element("p", {});
   #decide = button("Compare", () => this.#showDecision(), { kind: "secondary" });
   #noteRow = element("div", { class: "memo-note" }, this.#note, this.#decide);

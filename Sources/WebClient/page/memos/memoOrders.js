@@ -33,7 +33,7 @@ export class MemoOrders {
     try {
       const versions = await this.#versions.of(name);
       await this.#controller.act(memosApp, { do: "remove", memo: name });
-      this.#notify("Deleted on all of your devices.",
+      this.#notify("Deleted on all devices.",
         { words: "Undo", act: () => this.#restore(record, versions, draft) });
       return true;
     } catch (error) {

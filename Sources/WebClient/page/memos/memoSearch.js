@@ -40,10 +40,10 @@ function titleEnd(content) {
   return end < 0 ? content.length : end + 1;
 }
 
-/** Returns the text on one line, without the signs of headings, lists, quotes and tasks. */
+/** Returns the text on one line, without the signs of headings, lists, quotes and emphasis. */
 function withoutSigns(text) {
   return text.replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?/gm, "")
-    .replace(/\s+/g, " ").trim();
+    .replace(/\*\*|~~|`/g, "").replace(/\s+/g, " ").trim();
 }
 
 /** Returns the title of a memo as a person reads it. */

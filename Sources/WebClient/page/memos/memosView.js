@@ -192,8 +192,9 @@ export class MemosView {
 
   /** Forgets what another account has left in this browser. */
   #followAccount() {
-    const account = this.#controller.status.accountID;
-    if (account === this.#account) return;
+    const { accountID: account, state } = this.#controller.status;
+    // A tab that takes over the lead does not know the account for a moment.
+    if (account === this.#account || (account === null && state !== "needsPairing")) return;
     const isLeft = this.#account !== undefined;
     this.#account = account;
     this.#controller.browser.pageStore.keepFor(account).catch(() =>
