@@ -167,6 +167,25 @@ class MemoStories(Story):
         person.is_in_sync()
         self.assertIn("Keys", self.shown_to_laptop(laptop, "memo", "list"))
 
+    def test_a_tab_that_does_not_lead_deletes_brings_back_and_decides(self):
+        person, laptop = self.has_two_versions()
+        other = person.another_tab()
+        other.get_by_role("link", name="Memos").click()
+        other.locator(".memo-rows .row", has_not=other.locator(".badge")).get_by_role("button"
+                                                                                     ).click()
+        other.get_by_role("button", name="Compare").click()
+        other.get_by_role("button", name="Keep both").click()
+        for page in (other, person.page):
+            expect(page.locator(".memo-rows .row")).to_have_count(2)
+            expect(page.locator(".badge")).to_have_count(0)
+        other.get_by_role("button", name="Delete this memo").click()
+        expect(self.rows(person)).to_have_count(1)
+        other.get_by_role("button", name="Undo").click()
+        expect(self.rows(person)).to_have_count(2)
+        expect(other.locator(".memo-rows .row")).to_have_count(2)
+        person.is_in_sync()
+        self.assertEqual(len(self.contents(laptop)), 2)
+
     def test_back_closes_a_memo_and_a_reload_opens_it_again(self):
         person, laptop = self.account()
         self.add(person, laptop, "One", "Two")

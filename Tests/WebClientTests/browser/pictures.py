@@ -61,10 +61,11 @@ def fill(person, relay):
     laptop.run("clipboard", "add", "git log --oneline --since=monday")
     phone.run("clipboard", "add", "Platform 9, 18:42, carriage 27")
     laptop.run("clipboard", "add", "https://example.org/plans/spring?view=week")
-    phone.run("memo", "add", "Reading list\nThe Peregrine, A Timeless Way of Building")
-    laptop.run("memo", "add", "Ideas for the spring\nPaint the bench; ask Jo about the seeds")
-    laptop.run("memo", "add", "Shopping\nBread\nButter\nA dozen eggs\nThe good coffee\n\n"
-               "Ask whether the market is open on Sunday.")
+    phone.run("memo", "add", "Reading list\nThe Peregrine, A Timeless Way of Building #winter")
+    laptop.run("memo", "add",
+               "Ideas for the spring\nPaint the bench; ask Jo about the seeds #garden #house")
+    laptop.run("memo", "add", "Shopping\n## Market\n- [x] Bread\n- [ ] A dozen eggs\n"
+               "- [ ] The good coffee\n\n> Is the market **open** on Sunday? #house")
     for words in (["Read for half an hour"], ["Run"],
                   ["Glasses of water", "--count", "--target", "8"]):
         laptop.run("habits", "add", *words)
@@ -112,6 +113,7 @@ def take(person, folder, view, size, scheme):
     person.go(view.capitalize())
     if view == "memos" and size == "desktop":
         person.press("Shopping")
+        person.press("Preview")
     if view == "devices":
         person.show_code()
     page.mouse.move(0, 0)
