@@ -14,6 +14,8 @@ export const limits = Object.freeze({
   drafts: 50,
   /** Part of a memo that is read as markdown, in UTF-16 units: the rest is shown as it is. */
   previewLength: 50_000,
+  /** Text of a search, in UTF-16 units: each word is searched in everything. */
+  searchLength: 200,
   /** Rows of memos that are made at once: a person searches rather than scrolls further. */
   memoRows: 100,
   /** Tags that are offered as filters: the search finds the others. */

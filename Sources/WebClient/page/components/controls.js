@@ -1,3 +1,4 @@
+import { limits } from "../limits.js";
 import { element, icon } from "./element.js";
 
 let count = 0;
@@ -39,7 +40,8 @@ export function form(properties, act, ...children) {
 /** Returns a search field; `act` receives its text after each change. */
 export function searchField(label, act) {
   const input = element("input", { type: "search", placeholder: label, "aria-label": label,
-    autocomplete: "off", on: { input: () => act(input.value) } });
+    autocomplete: "off", maxlength: limits.searchLength,
+    on: { input: () => act(input.value) } });
   return element("div", { class: "search" }, icon("search"), input);
 }
 

@@ -86,5 +86,5 @@ const keptWords = "This browser keeps up to 20 texts of a memo that it has seen 
 const versionRow = ({ about, text }, choose) => element("li", { class: "row" },
   element("button", { type: "button", class: "memo-row", "aria-pressed": "false",
     on: { click: choose } },
-  element("span", { class: "memo-title" }, titleText({ title: text.split("\n", 1)[0] })),
+  element("span", { class: "memo-title" }, titleText({ title: text.slice(0, 200).split("\n")[0] })),
   element("span", { class: "memo-beginning muted small" }, about)));

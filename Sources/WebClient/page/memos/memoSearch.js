@@ -28,7 +28,7 @@ export function markedParts(text, words) {
 /** Returns the text of a memo around the first word, on one line; the beginning of what follows the
  * title if no word is in it. */
 export function excerpt(content, words) {
-  const [body] = [content.slice(titleEnd(content))];
+  const body = content.slice(titleEnd(content));
   const first = firstPlace(body, searchWords(words));
   const begin = first > leadLength ? wordBegin(body, first - leadLength) : 0;
   const text = withoutSigns(body.slice(begin, begin + 3 * excerptLength)).slice(0, excerptLength);
