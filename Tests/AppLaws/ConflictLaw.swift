@@ -8,7 +8,7 @@ import WireLaws
 package enum AppLaw {
   package static let types = [
     TimerApp.stateType, TimerApp.settingsType, VaultApp.fileType, ClipboardApp.itemType,
-    MemosApp.memoType, HabitsApp.habitType, HabitsApp.checkInType,
+    MemosApp.memoType, HabitsApp.habitType, HabitsApp.checkInType, HabitsApp.listType,
   ]
 
   /// A conflict has the same result each time, with its sides exchanged, and after it is written

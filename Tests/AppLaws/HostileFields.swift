@@ -31,6 +31,7 @@ struct HostileFields {
     HabitsApp.checkInType: [
       ("habit", .text), ("day", .text), ("done", .flag), ("counts", .counts), ("undone", .counts),
     ],
+    HabitsApp.listType: [("places", .counts), ("archived", .hashes)],
   ]
 
   private static let edit: [(name: String, form: Form)] = [

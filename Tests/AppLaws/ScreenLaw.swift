@@ -30,7 +30,7 @@ extension AppLaw {
     of types: [Name], _ zone: Name, _ hostile: inout HostileFields
   ) -> Record {
     let type = hostile.draw.one(of: types)
-    let names = ["current", "settings", "key", "code/x", "vault.db"]
+    let names = ["current", "settings", "key", "code/x", "vault.db", "list"]
     let text = hostile.draw.below(2) == 0 ? hostile.draw.one(of: names) : hostile.text()
     return Record(
       zone: zone, name: Name(text) ?? Name(trusted: "record"), type: type,
@@ -40,11 +40,11 @@ extension AppLaw {
 
   private static let questions = [
     "screen", "board", "settings", "files", "conflicts", "codes", "list", "item", "memo", "search",
-    "week", "day",
+    "week", "day", "statistics",
   ]
   private static let orders = [
     "start", "pause", "resume", "stop", "skip", "snooze", "set", "add", "edit", "remove", "clear",
-    "check", "count", "keep", "clean", "settle",
+    "check", "count", "keep", "clean", "settle", "archive", "move",
   ]
 
   private static func look(
@@ -96,7 +96,8 @@ extension AppLaw {
     let names = state.records.map(\.name.text) + ["1", "2"]
     var words: JSONValue = [
       verb: .string(word), "day": "2026-03-01", "name": "new", "content": "text", "title": "title",
-      "kind": "count", "target": 3, "by": 1, "done": true, "version": "local",
+      "kind": "count", "target": 3, "by": 1, "done": true, "version": "local", "archived": true,
+      "place": 1,
     ]
     let subject = hostile.draw.below(3) == 0 ? hostile.text() : hostile.draw.one(of: names)
     let further = ["item", "memo", "habit"].map { JSONMember($0, .string(subject)) }
@@ -105,7 +106,7 @@ extension AppLaw {
     where hostile.draw.below(4) == 0 {
       words = words.setting([JSONMember(name, .string(hostile.text()))])
     }
-    for name in ["by", "target", "length"] where hostile.draw.below(3) == 0 {
+    for name in ["by", "target", "length", "place"] where hostile.draw.below(3) == 0 {
       words = words.setting([JSONMember(name, .number(hostile.number()))])
     }
     return words.setting([JSONMember("settings", hostile.fields(of: TimerApp.settingsType))])

@@ -11,13 +11,15 @@ struct AppCatalogTests {
     #expect(AppCatalog.resolver(forType: "Memo") is MemoResolver)
     #expect(AppCatalog.resolver(forType: "Habit") is RuleResolver)
     #expect(AppCatalog.resolver(forType: "CheckIn") is CheckInResolver)
+    #expect(AppCatalog.resolver(forType: "HabitList") is RuleResolver)
   }
 
   @Test func aTypeBelongsToItsApp() {
     let types = [
       (VaultApp() as any App, VaultApp.fileType), (ClipboardApp(), ClipboardApp.itemType),
       (MemosApp(), MemosApp.memoType), (HabitsApp(), HabitsApp.habitType),
-      (HabitsApp(), HabitsApp.checkInType), (TimerApp(), TimerApp.stateType),
+      (HabitsApp(), HabitsApp.checkInType), (HabitsApp(), HabitsApp.listType),
+      (TimerApp(), TimerApp.stateType),
     ]
     for (app, type) in types {
       #expect(app.resolver(for: type) != nil)

@@ -62,6 +62,19 @@ enum RandomFields {
     return fields
   }
 
+  static func habitList(_ random: inout SeededRandom) -> JSONValue {
+    if Int.random(in: 0..<10, using: &random) == 0 { return ["places": 5, "archived": "all"] }
+    var places: JSONValue = [:]
+    var archived: [JSONValue] = []
+    for habit in ["run", "é", "e\u{301}"] {
+      if Bool.random(using: &random) {
+        places = places.setting(habit, to: pick([1, 2, .null, "x"], &random))
+      }
+      if Bool.random(using: &random) { archived.append(.string(habit)) }
+    }
+    return ["places": places, "archived": .array(archived)]
+  }
+
   private static func counts(_ random: inout SeededRandom) -> JSONValue {
     if Int.random(in: 0..<10, using: &random) == 0 { return .string("many") }
     var counts: JSONValue = [:]

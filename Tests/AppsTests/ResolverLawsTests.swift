@@ -46,6 +46,7 @@ struct ResolverLawsTests {
     Law(type: "Memo", fields: { RandomFields.memo(&$0) }),
     Law(type: "Habit", readsBase: false, fields: { RandomFields.habit(&$0) }),
     Law(type: "CheckIn", fields: { RandomFields.checkIn(&$0) }),
+    Law(type: "HabitList", fields: { RandomFields.habitList(&$0) }),
   ]
 
   @Test(arguments: subjects)

@@ -8,6 +8,9 @@ package enum HabitAction: Hashable, Sendable {
   /// nil: unchanged.
   case edit(habit: String, title: String? = nil, kind: HabitKind? = nil, target: Int64? = nil)
   case remove(habit: String)
+  case archive(habit: String, isArchived: Bool)
+  /// `place`: 1 for the first of the habits in use.
+  case move(habit: String, place: Int64)
   case check(habit: String, day: String, isDone: Bool)
   case count(habit: String, day: String, by: Int64)
   /// `version`: `local` or `cloud`.
@@ -26,6 +29,14 @@ package enum HabitAction: Hashable, Sendable {
         kind: json["kind"] == nil ? nil : HabitAction.kind(json),
         target: json["target"] == nil ? nil : json.wholeMember("target"))
     case "remove": self = try .remove(habit: json.textMember("habit"))
+    case "archive":
+      let habit = try json.textMember("habit")
+      guard let isArchived = json["archived"]?.bool else {
+        throw EditRefusal("archived must be true or false")
+      }
+      self = .archive(habit: habit, isArchived: isArchived)
+    case "move":
+      self = try .move(habit: json.textMember("habit"), place: json.wholeMember("place"))
     case "check":
       let (habit, day) = try (json.textMember("habit"), json.textMember("day"))
       guard let isDone = json["done"]?.bool else {
@@ -62,6 +73,10 @@ package enum HabitAction: Hashable, Sendable {
         .setting("kind", to: kind.map { .string($0.rawValue) })
         .setting("target", to: target.map(number))
     case .remove(let habit): ["do": "remove", "habit": .string(habit)]
+    case .archive(let habit, let isArchived):
+      ["do": "archive", "habit": .string(habit), "archived": .bool(isArchived)]
+    case .move(let habit, let place):
+      ["do": "move", "habit": .string(habit), "place": number(place)]
     case .check(let habit, let day, let isDone):
       ["do": "check", "habit": .string(habit), "day": .string(day), "done": .bool(isDone)]
     case .count(let habit, let day, let amount):
@@ -74,8 +89,8 @@ package enum HabitAction: Hashable, Sendable {
 
 /// Question to the habits.
 package enum HabitQuestion: Hashable, Sendable {
-  /// The seven days that end with `day`.
-  case week(day: String)
+  /// The seven days that end with `day`, of the habits in use or of the archived ones.
+  case week(day: String, isArchived: Bool = false)
   case day(String)
   case conflicts
   /// Streaks and rates until `day`.
@@ -83,7 +98,8 @@ package enum HabitQuestion: Hashable, Sendable {
 
   package init(json: JSONValue) throws(EditRefusal) {
     switch json["show"]?.string {
-    case "week": self = try .week(day: json.textMember("day"))
+    case "week":
+      self = try .week(day: json.textMember("day"), isArchived: json["archived"]?.bool ?? false)
     case "day": self = try .day(json.textMember("day"))
     case "conflicts": self = .conflicts
     case "statistics": self = try .statistics(day: json.textMember("day"))
@@ -93,7 +109,9 @@ package enum HabitQuestion: Hashable, Sendable {
 
   package var json: JSONValue {
     switch self {
-    case .week(let day): ["show": "week", "day": .string(day)]
+    case .week(let day, let isArchived):
+      (["show": "week", "day": .string(day)] as JSONValue)
+        .setting("archived", to: isArchived ? true : nil)
     case .day(let day): ["show": "day", "day": .string(day)]
     case .conflicts: ["show": "conflicts"]
     case .statistics(let day): ["show": "statistics", "day": .string(day)]

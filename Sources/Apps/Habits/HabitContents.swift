@@ -9,13 +9,19 @@ package struct HabitContents: Sendable {
     package let kind: HabitKind
     /// Goal: number of times per day; at least 1.
     package let target: Int64
+    /// Archived habits are kept with their days, and are out of a person's way.
+    package let isArchived: Bool
+    /// Place in the order that a person has made; nil if the habit was never moved.
+    let place: Int64?
 
-    package init(_ record: Record) {
+    package init(_ record: Record, in list: HabitList = HabitList(nil)) {
       let value = record.value
       self.record = record
       title = value?["title"]?.string ?? ""
       kind = value?["kind"]?.string.flatMap(HabitKind.init(rawValue:)) ?? .checkbox
       target = max(1, value?["target"]?.wholeNumber ?? 1)
+      isArchived = list.isArchived(record.name)
+      place = list.place(of: record.name)
     }
   }
 
@@ -26,22 +32,31 @@ package struct HabitContents: Sendable {
     package var total: Int64 = 0
   }
 
-  /// Sorted by title, then name.
+  /// First the habits in use, then the archived ones; each by place, then by title, then by name.
   package let habits: [Habit]
   private let days: [Name: Day]
 
   package init(_ records: [Record]) {
+    let list = HabitList(
+      records.first {
+        $0.type == HabitsApp.listType && $0.name == HabitList.name && !$0.isDeleted
+      }?.value)
     habits = records.filter { $0.type == HabitsApp.habitType && !$0.isDeleted }
-      .map(Habit.init)
-      .sorted { left, right in
-        left.title.utf8.elementsEqual(right.title.utf8)
-          ? left.record.name < right.record.name
-          : left.title.utf8.lexicographicallyPrecedes(right.title.utf8)
-      }
+      .map { Habit($0, in: list) }.sorted(by: HabitContents.precedes)
     let checkIns = records.filter { $0.type == HabitsApp.checkInType && !$0.isDeleted }
     days = Dictionary(checkIns.map { ($0.name, HabitContents.day(of: $0.value)) }) { first, _ in
       first
     }
+  }
+
+  private static func precedes(_ left: Habit, _ right: Habit) -> Bool {
+    if left.isArchived != right.isArchived { return right.isArchived }
+    // A habit that was never moved comes after all others.
+    let (place, other) = (left.place ?? .max, right.place ?? .max)
+    if place != other { return place < other }
+    return left.title.utf8.elementsEqual(right.title.utf8)
+      ? left.record.name < right.record.name
+      : left.title.utf8.lexicographicallyPrecedes(right.title.utf8)
   }
 
   package static func day(of value: JSONValue?) -> Day {

@@ -33,6 +33,42 @@ enum HabitEdits {
       view: changeView("removed", habit.record.name, habit.title))
   }
 
+  static func archived(_ habit: HabitContents.Habit, _ isArchived: Bool) -> AppOutcome {
+    let edit = listEdit { fields in
+      let others = HabitList.archivedNames(fields).filter { $0 != habit.record.name }
+      return fields.setting(
+        "archived", to: JSONValue(isArchived ? others + [habit.record.name] : others))
+    }
+    return AppOutcome(
+      [.edit(edit)],
+      view: changeView(isArchived ? "archived" : "unarchived", habit.record.name, habit.title))
+  }
+
+  /// `place`: 1 for the first of the habits in use; beyond the last one, it is the last.
+  static func moved(
+    _ habit: HabitContents.Habit, to place: Int64, in contents: HabitContents
+  ) throws(EditRefusal) -> AppOutcome {
+    guard place >= 1 else { throw EditRefusal("a place is 1 or more") }
+    let title = RowText.line(habit.title)
+    guard !habit.isArchived else {
+      throw EditRefusal("\u{201C}\(title)\u{201D} is archived; unarchive it first")
+    }
+    let others = contents.habits.filter { !$0.isArchived && $0.record.name != habit.record.name }
+    let index = Int(min(place - 1, Int64(others.count)))
+    let places = HabitList.placesAfterMove(of: habit, to: index, among: others)
+    let edit = listEdit { fields in
+      fields.setting("places", to: (fields["places"] ?? [:]).setting(places))
+    }
+    return AppOutcome(
+      [.edit(edit)],
+      view: AppView(
+        json: [
+          "name": .string(habit.record.name.text), "title": .string(habit.title),
+          "habit": .number(JSONNumber(Int64(index + 1))),
+        ],
+        lines: ["moved: \(title), now number \(index + 1)"]))
+  }
+
   static func checked(
     _ habit: HabitContents.Habit, on day: HabitDay, _ isDone: Bool
   ) throws(EditRefusal) -> AppOutcome {
@@ -92,6 +128,14 @@ enum HabitEdits {
     EditRequest(key: RecordKey(zone: HabitsApp.zone, name: name), type: HabitsApp.habitType) {
       context throws(EditRefusal) in make(context)
     }
+  }
+
+  private static func listEdit(
+    _ make: @escaping @Sendable (JSONValue) -> JSONValue
+  ) -> EditRequest {
+    EditRequest(
+      key: RecordKey(zone: HabitsApp.zone, name: HabitList.name), type: HabitsApp.listType
+    ) { context throws(EditRefusal) in make(context.current?.value ?? [:]) }
   }
 
   private static func checkInEdit(

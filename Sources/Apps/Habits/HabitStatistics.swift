@@ -52,13 +52,12 @@ package struct HabitStatistics: Hashable, Sendable {
 extension HabitWeek {
   /// Returns the figures of all habits until `today`.
   package func statistics(until today: HabitDay) -> AppView {
-    guard !contents.habits.isEmpty else {
-      return AppView(json: ["habits": []], lines: ["there is no habit yet"])
-    }
+    let habits = inUse
+    guard !habits.isEmpty else { return AppView(json: ["habits": []], lines: [emptyText]) }
     let header = RowText.left("", 29) + "  streak  longest  30 days  all days"
     var json: [JSONValue] = []
     var rows = [header]
-    for (place, habit) in contents.habits.enumerated() {
+    for (place, habit) in habits {
       let figures = HabitStatistics(contents.doneDays(of: habit), today: today)
       json.append(head(habit, place).setting(Self.members(of: figures)))
       let rate = figures.rate.map { "\($0) %" } ?? "–"

@@ -12,30 +12,46 @@ package struct HabitWeek {
     self.state = state
   }
 
-  /// Returns the seven days that end with `today`.
-  package func week(until today: HabitDay) -> AppView {
+  /// Habits with their indexes in the list, by which a person names them.
+  var inUse: [(place: Int, habit: HabitContents.Habit)] {
+    contents.habits.enumerated().map { ($0.offset, $0.element) }.filter { !$0.1.isArchived }
+  }
+
+  private var archived: [(place: Int, habit: HabitContents.Habit)] {
+    contents.habits.enumerated().map { ($0.offset, $0.element) }.filter { $0.1.isArchived }
+  }
+
+  var emptyText: String {
+    contents.habits.isEmpty
+      ? "there is no habit yet" : "every habit is archived; see lockstep habits list --archived"
+  }
+
+  /// Returns the seven days that end with `today`, of the habits in use or of the archived ones.
+  package func week(until today: HabitDay, isArchived: Bool = false) -> AppView {
     let days = (-6...0).map { today.advanced(by: $0) }
-    let json: [JSONValue] = contents.habits.enumerated().map { place, habit in
+    let habits = isArchived ? archived : inUse
+    let json: [JSONValue] = habits.map { place, habit in
       let week = days.map { entry(habit, $0) }
       return head(habit, place).setting("days", to: .array(week))
     }
-    guard !contents.habits.isEmpty else {
-      return AppView(json: ["habits": []], lines: ["there is no habit yet"])
+    guard !habits.isEmpty else {
+      return AppView(
+        json: ["habits": []], lines: [isArchived ? "no habit is archived" : emptyText])
     }
     let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
     let header =
       RowText.left("", 29) + days.map { RowText.right(names[$0.weekday], 4) }.joined()
-    let rows = contents.habits.enumerated().map { place, habit in
+    let rows = habits.map { place, habit in
       title(habit, place) + days.map { RowText.right(mark(habit, $0), 4) }.joined()
     }
     return AppView(json: ["habits": .array(json)], lines: [header] + rows)
   }
 
   package func day(_ day: HabitDay) -> AppView {
-    let json: [JSONValue] = contents.habits.enumerated().map { place, habit in
+    let json: [JSONValue] = inUse.map { place, habit in
       head(habit, place).setting(entry(habit, day).members ?? [])
     }
-    let rows = contents.habits.enumerated().map { place, habit -> String in
+    let rows = inUse.map { place, habit -> String in
       let state = contents.day(day, of: habit.record.name)
       let amount =
         habit.kind == .count
@@ -44,7 +60,7 @@ package struct HabitWeek {
     }
     return AppView(
       json: ["day": .string(day.text), "habits": .array(json)],
-      lines: [day.text] + (rows.isEmpty ? ["there is no habit yet"] : rows))
+      lines: [day.text] + (rows.isEmpty ? [emptyText] : rows))
   }
 
   // MARK: Conflicts
@@ -109,11 +125,12 @@ package struct HabitWeek {
   }
 
   func head(_ habit: HabitContents.Habit, _ place: Int) -> JSONValue {
-    [
+    let head: JSONValue = [
       "habit": JSONValue(integerLiteral: Int64(place + 1)), "name": .string(habit.record.name.text),
       "title": .string(habit.title), "kind": .string(habit.kind.rawValue),
       "target": .number(JSONNumber(habit.target)),
     ]
+    return head.setting("archived", to: habit.isArchived ? true : nil)
   }
 
   private func entry(_ habit: HabitContents.Habit, _ day: HabitDay) -> JSONValue {

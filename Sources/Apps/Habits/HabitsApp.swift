@@ -2,18 +2,19 @@ import LockstepJSON
 import LockstepModel
 import LockstepTerminal
 
-/// Habits and their days: zone `Habits`, one record per habit, and one record per habit and day on
-/// which something was done.
+/// Habits and their days: zone `Habits`, one record per habit, one record per habit and day on
+/// which something was done, and one record with their order.
 package struct HabitsApp: App {
   package static let zone = Name(trusted: "Habits")
   package static let habitType = Name(trusted: "Habit")
   package static let checkInType = Name(trusted: "CheckIn")
+  package static let listType = Name(trusted: "HabitList")
 
   package init() {}
 
   package var name: String { "habits" }
   package var zone: Name { HabitsApp.zone }
-  package var types: [Name] { [HabitsApp.checkInType, HabitsApp.habitType] }
+  package var types: [Name] { [HabitsApp.checkInType, HabitsApp.habitType, HabitsApp.listType] }
 
   /// Only habits: a person is not asked about days without their habit.
   package var asksToRestore: [Name] { [HabitsApp.habitType] }
@@ -25,7 +26,11 @@ package struct HabitsApp: App {
   /// A habit's text is a personal decision, so a conflict is never resolved automatically: the
   /// person chooses a version.
   package func rules(for type: Name) -> MergeRules? {
-    type == HabitsApp.habitType ? MergeRules(asks: true) : nil
+    switch type {
+    case HabitsApp.habitType: MergeRules(asks: true)
+    case HabitsApp.listType: HabitList.rules
+    default: nil
+    }
   }
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
@@ -36,6 +41,10 @@ package struct HabitsApp: App {
     case .edit(let habit, let title, let kind, let target):
       return try HabitEdits.changed(try week.contents.habit(habit), title, kind, target)
     case .remove(let habit): return HabitEdits.removed(try week.contents.habit(habit))
+    case .archive(let habit, let isArchived):
+      return HabitEdits.archived(try week.contents.habit(habit), isArchived)
+    case .move(let habit, let place):
+      return try HabitEdits.moved(try week.contents.habit(habit), to: place, in: week.contents)
     case .check(let habit, let day, let isDone):
       let habit = try week.contents.habit(habit)
       return try HabitEdits.checked(habit, on: try HabitsApp.day(day), isDone)
@@ -60,7 +69,8 @@ package struct HabitsApp: App {
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
     let week = HabitWeek(state)
     switch try HabitQuestion(json: question) {
-    case .week(let day): return week.week(until: try HabitsApp.day(day))
+    case .week(let day, let isArchived):
+      return week.week(until: try HabitsApp.day(day), isArchived: isArchived)
     case .day(let day): return week.day(try HabitsApp.day(day))
     case .conflicts: return week.conflictView()
     case .statistics(let day): return week.statistics(until: try HabitsApp.day(day))

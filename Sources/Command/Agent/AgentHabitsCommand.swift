@@ -10,14 +10,16 @@ import LockstepModel
 enum AgentHabitsCommand {
   static let command = Command(
     name: "habits",
-    summary: "Tracks habits: add, edit, remove, check, count, show the week, stats, conflicts.",
+    summary: "Tracks habits: add, edit, arrange, check, count, show the week, stats, conflicts.",
     discussion: """
       A habit is checked once a day, or counted. It is named by its number in the list, or by the \
       beginning of its title. If two devices changed a habit itself, both versions are kept until \
       you choose one (conflicts, keep); checks and counts are merged automatically.
       """,
     subcommands: [
-      add, edit, remove, check("check", "Marks a habit as done.", true),
+      add, edit, remove, archive("archive", "Puts a habit away, with its days.", true),
+      archive("unarchive", "Brings an archived habit back.", false), move,
+      check("check", "Marks a habit as done.", true),
       check("uncheck", "Removes a check.", false), count, list, day, stats, conflicts, keep,
       AgentHabitsRestoreCommand.command, status, watch,
     ])
@@ -31,6 +33,8 @@ enum AgentHabitsCommand {
     "target", ValueKind.integer(1...Int(Limits.habitCount)), "Goal: times per day.")
   private static let title = CommandOption.optional(
     "title", ValueKind.text("TITLE"), "The new title.")
+  private static let isArchived = CommandOption.flag(
+    "archived", "Show the archived habits instead.")
   private static let isUndone = CommandOption.flag("undo", "Subtract instead.")
 
   private static func day(_ arguments: Arguments) -> String { arguments[on] ?? AgentApp.today }
@@ -64,6 +68,36 @@ enum AgentHabitsCommand {
     try AgentApp.order(arguments, app, HabitAction.remove(habit: arguments.operands[0]).json)
   }
 
+  private static func archive(_ name: String, _ summary: String, _ isArchived: Bool) -> Command {
+    Command(
+      name: name, summary: summary,
+      discussion: """
+        An archived habit is left out of the list, the day, the figures and the watch view, on all \
+        devices. list --archived shows it, with its number.
+        """,
+      options: AgentApp.options, operands: habit
+    ) { arguments throws(CommandFailure) in
+      let action = HabitAction.archive(habit: arguments.operands[0], isArchived: isArchived)
+      return try AgentApp.order(arguments, app, action.json)
+    }
+  }
+
+  private static let move = Command(
+    name: "move", summary: "Moves a habit to another place in the list, on all devices.",
+    options: AgentApp.options,
+    operands: Command.Operands(
+      "HABIT PLACE", "The habit, and its new number; 1 is the first.", counts: 2...2)
+  ) { arguments throws(CommandFailure) in
+    let word = arguments.operands[1]
+    guard let place = Int64(word), place >= 1 else {
+      throw CommandFailure(
+        "\"\(Log.oneLine(word))\" is not a place in the list; give a number, such as 1",
+        exitCode: .usage)
+    }
+    let action = HabitAction.move(habit: arguments.operands[0], place: place)
+    return try AgentApp.order(arguments, app, action.json)
+  }
+
   private static func check(_ name: String, _ summary: String, _ isDone: Bool) -> Command {
     Command(
       name: name, summary: summary, options: [on.entry] + AgentApp.options, operands: habit
@@ -94,9 +128,10 @@ enum AgentHabitsCommand {
 
   private static let list = Command(
     name: "list", summary: "Shows all habits with the last seven days.",
-    options: [on.entry] + AgentApp.options
+    options: [isArchived.entry, on.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
-    try AgentApp.show(arguments, app, HabitQuestion.week(day: day(arguments)).json)
+    let question = HabitQuestion.week(day: day(arguments), isArchived: arguments[isArchived])
+    return try AgentApp.show(arguments, app, question.json)
   }
 
   private static let day = Command(

@@ -21,6 +21,8 @@ struct HabitActionTests {
         #"{"day":"d","do":"check","done":false,"habit":"1"}"#
       ),
       (.count(habit: "1", day: "d", by: -2), #"{"by":-2,"day":"d","do":"count","habit":"1"}"#),
+      (.archive(habit: "1", isArchived: true), #"{"archived":true,"do":"archive","habit":"1"}"#),
+      (.move(habit: "1", place: 3), #"{"do":"move","habit":"1","place":3}"#),
       (.keep(habit: "1", version: "cloud"), #"{"do":"keep","habit":"1","version":"cloud"}"#),
     ]
     try expectForms(forms, write: \.json, read: HabitAction.init(json:))
@@ -30,6 +32,7 @@ struct HabitActionTests {
     let forms: [(HabitQuestion, String)] = [
       (.week(day: "d"), #"{"day":"d","show":"week"}"#), (.day("d"), #"{"day":"d","show":"day"}"#),
       (.conflicts, #"{"show":"conflicts"}"#),
+      (.week(day: "d", isArchived: true), #"{"archived":true,"day":"d","show":"week"}"#),
     ]
     try expectForms(forms, write: \.json, read: HabitQuestion.init(json:))
   }
@@ -49,6 +52,8 @@ struct HabitActionTests {
       (#"{"do":"check","habit":"1","done":true}"#, "day must be a text"),
       (#"{"do":"check","habit":"1","day":"d","done":1}"#, "done must be true or false"),
       (#"{"do":"count","habit":"1","day":"d"}"#, "by must be a whole number"),
+      (#"{"do":"archive","habit":"1"}"#, "archived must be true or false"),
+      (#"{"do":"move","habit":"1"}"#, "place must be a whole number"),
       (#"{"do":"keep","habit":"1"}"#, "version must be a text"),
     ]
     expectRefusals(orders, read: HabitAction.init(json:))

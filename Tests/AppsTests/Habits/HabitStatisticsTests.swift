@@ -1,5 +1,7 @@
+import Foundation
 import LockstepApps
 import LockstepJSON
+import LockstepModel
 import Testing
 
 /// Days drawn as text: `x` reached, `-` something done, `.` nothing; the last one is today.
@@ -44,6 +46,25 @@ struct HabitStatisticsTests {
     let tomorrow = HabitContents.DoneDay(Self.today.advanced(by: 1), isReached: true)
     let figures = HabitStatistics([tomorrow], today: Self.today)
     #expect(figures.streak == 0 && figures.rate == nil && figures.reachedInAll == 0)
+  }
+
+  /// The page's figures are tested with the same file, which neither of them has written.
+  @Test func theFiguresAreThoseOfTheVectors() throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    let path = folder.appending(path: "Vectors/Figures/HabitStatistics.jsonl")
+    let lines = [UInt8](try Data(contentsOf: path)).split(separator: UInt8(ascii: "\n"))
+    #expect(lines.count == 24)
+    for (number, line) in lines.enumerated() {
+      let vector = try JSONValue(parsing: Array(line))
+      var table = AppTable(HabitsApp())
+      for record in try #require(vector["records"]?.array) {
+        let type = try #require(record["type"]?.string.flatMap { Name($0) })
+        table.take(try #require(record["name"]?.string), type, record["fields"], at: 1)
+      }
+      let view = try table.view(
+        ["show": "statistics", "day": try #require(vector["today"])])
+      #expect(view.json["habits"] == vector["expect"], "line \(number + 1)")
+    }
   }
 
   @Test func theAppShowsARowPerHabit() throws {

@@ -91,6 +91,101 @@ struct HabitsAppTests {
     #expect(table.fields("r2/2026-03-01") != nil)
   }
 
+  private func titles(_ table: AppTable, isArchived: Bool = false) throws -> [String] {
+    let question = HabitQuestion.week(day: "2026-03-01", isArchived: isArchived)
+    return (try table.view(question.json).json["habits"]?.array ?? []).compactMap {
+      $0["title"]?.string
+    }
+  }
+
+  @Test func aPersonArrangesHabitsAndANewOneComesLast() throws {
+    var table = try Self.started()
+    try table.order(["do": "add", "title": "Read", "kind": "checkbox", "target": 1])
+    #expect(try titles(table) == ["Read", "Run", "Water"])
+    #expect(
+      try table.order(["do": "move", "habit": "water", "place": 1]).lines
+        == ["moved: Water, now number 1"])
+    #expect(try titles(table) == ["Water", "Read", "Run"])
+    let before = table.fields("list")?["places"]
+    #expect(before?.members?.count == 3)
+    // There was no order before, so that all have got a place; from now on one is enough.
+    try table.order(["do": "move", "habit": "run", "place": 2])
+    #expect(try titles(table) == ["Water", "Run", "Read"])
+    let places = try #require(table.fields("list")?["places"]?.members)
+    #expect(places.count { $0.value != before?[$0.name] } == 1)
+    try table.order(["do": "add", "title": "Draw", "kind": "checkbox", "target": 1])
+    #expect(try titles(table) == ["Water", "Run", "Read", "Draw"])
+    try table.order(["do": "move", "habit": "1", "place": 99])
+    #expect(try titles(table) == ["Run", "Read", "Draw", "Water"])
+    #expect(
+      table.refusal(["do": "move", "habit": "1", "place": 0]) == "a place is 1 or more")
+  }
+
+  @Test func movesToOneSpotNeverRunOutOfRoom() throws {
+    var table = try Self.started()
+    try table.order(["do": "add", "title": "Zzz", "kind": "checkbox", "target": 1])
+    var order = ["Run", "Water", "Zzz"]
+    for _ in 1...60 {
+      let last = order.removeLast()
+      order.insert(last, at: 1)
+      try table.order(["do": "move", "habit": .string(last), "place": 2])
+      #expect(try titles(table) == order)
+    }
+  }
+
+  @Test func anArchivedHabitIsOutOfTheWayAndKeepsItsNumber() throws {
+    var table = try Self.started()
+    #expect(
+      try table.order(["do": "archive", "habit": "1", "archived": true]).lines
+        == ["archived: Run"])
+    #expect(try titles(table) == ["Water"])
+    #expect(try titles(table, isArchived: true) == ["Run"])
+    let archived = try table.view(["show": "week", "day": "2026-03-01", "archived": true])
+    #expect(archived.lines.last?.hasPrefix("  2  Run ") == true)
+    #expect(archived.json["habits"]?.array?.first?["archived"] == true)
+    for view in ["week", "day", "statistics"] {
+      let view = try table.view(["show": .string(view), "day": "2026-03-01"])
+      #expect(view.json["habits"]?.array?.count == 1)
+    }
+    #expect(
+      table.refusal(["do": "move", "habit": "2", "place": 1])
+        == "\u{201C}Run\u{201D} is archived; unarchive it first")
+    try table.order(["do": "archive", "habit": "water", "archived": true])
+    #expect(
+      try table.view(["show": "day", "day": "2026-03-01"]).lines.last
+        == "every habit is archived; see lockstep habits list --archived")
+    try table.order(["do": "archive", "habit": "run", "archived": false])
+    #expect(try titles(table) == ["Run"])
+    #expect(table.fields("list")?["archived"] == ["r2"])
+  }
+
+  @Test func movesOnTwoDevicesAtOnceBothCount() throws {
+    var table = try Self.started()
+    try table.order(["do": "add", "title": "Zzz", "kind": "checkbox", "target": 1])
+    try table.order(["do": "move", "habit": "run", "place": 1])
+    let rules = try #require(HabitsApp().rules(for: HabitsApp.listType))
+    func version(_ table: AppTable, _ at: Int64, _ device: String) -> Version {
+      Version(name: "list", fields: table.fields("list"), modifiedAt: at, device: device)
+    }
+    let base = version(table, 1, "a")
+    var (ours, theirs) = (table, table)
+    try ours.order(["do": "move", "habit": "zzz", "place": 1])
+    try theirs.order(["do": "move", "habit": "run", "place": 3])
+    try theirs.order(["do": "archive", "habit": "water", "archived": true])
+    var (local, server) = (version(ours, 2, "a"), version(theirs, 3, "b"))
+    local.fields = rules.completed(local, over: base)
+    server.fields = rules.completed(server, over: base)
+    let conflict = Conflict(base: base, local: local, server: server)
+    guard case .merged(let fields, let copies) = RuleResolver(rules).resolve(conflict) else {
+      Issue.record("a person is asked")
+      return
+    }
+    table.take("list", HabitsApp.listType, fields, at: 4)
+    #expect(copies.isEmpty)
+    #expect(try titles(table) == ["Zzz", "Run"])
+    #expect(try titles(table, isArchived: true) == ["Water"])
+  }
+
   @Test func aConflictIsShownSideBySideAndDecided() throws {
     var table = try Self.started()
     #expect(try table.view(["show": "conflicts"]).lines == ["no habit waits for a decision"])

@@ -4,7 +4,7 @@ import test, { after, before } from "node:test";
 import { clipboardApp } from "../../../Sources/WebClient/apps/clipboard/clipboardApp.js";
 import { clipboardList } from "../../../Sources/WebClient/apps/clipboard/clipboardContents.js";
 import { act } from "../../../Sources/WebClient/apps/edit.js";
-import { habitWeek } from "../../../Sources/WebClient/apps/habits/habitWeek.js";
+import { habitFigures, habitWeek } from "../../../Sources/WebClient/apps/habits/habitWeek.js";
 import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
 import { memoContents } from "../../../Sources/WebClient/apps/memos/memoContents.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
@@ -47,8 +47,10 @@ async function actsAlike(app, action, ...words) {
     changes[0].name = record.name;
   }
   const { zone, name, type, modifiedAt: stamp } = record;
-  // The agent keeps the stamps of the fields, as the page's client does.
+  // The agent keeps the stamps of the fields, as the page's client does, which ignores those that
+  // an action leaves in.
   const fields = withoutStamps(record.fields);
+  changes[0].fields = withoutStamps(changes[0].fields);
   assert.equal(record.device, account.phone);
   assert.equal(serialize(changes[0]), serialize({ zone, name, type, fields, stamp }));
   return record;
@@ -132,6 +134,11 @@ test("clipboard, memos and habits are written as the agent writes them", needsPr
   await actsAlike(
     habitsApp, { do: "edit", habit: water.name, title: "Tea", target: 7 },
     "edit", "water", "--title", "Tea", "--target", "7");
+  await actsAlike(habitsApp, { do: "move", habit: water.name, place: 1 }, "move", "tea", "1");
+  await actsAlike(habitsApp, { do: "move", habit: run.name, place: 1 }, "move", "run", "1");
+  for (const [word, archived] of [["archive", true], ["unarchive", false], ["archive", true]]) {
+    await actsAlike(habitsApp, { do: "archive", habit: run.name, archived }, word, "run");
+  }
 });
 
 test("on what another program wrote both act alike, losing none of it", needsProgram, async () => {
@@ -207,6 +214,9 @@ test("what is done on the page is listed by the agent as by the page", needsProg
   const { habits } = account.agent("habits", "list", "--day", "2026-03-01");
   const week = habitWeek(state, "2026-03-01").map(({ streak, ...it }) => it);
   assert.deepEqual(week, habits.map(({ habit, ...it }) => it));
+  const figures = account.agent("habits", "stats", "--day", "2026-03-01").habits;
+  assert.ok(figures.length > 0);
+  assert.deepEqual(habitFigures(state, "2026-03-01"), figures);
   assert.deepEqual(week.find((it) => it.name === habit).days[5], {
     day: "2026-02-28", done: true, total: 3,
   });

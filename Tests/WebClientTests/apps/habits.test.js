@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
-import { habitConflicts, habitWeek } from "../../../Sources/WebClient/apps/habits/habitWeek.js";
+import { habitConflicts, habitFigures, habitWeek }
+  from "../../../Sources/WebClient/apps/habits/habitWeek.js";
 import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
+import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
 import { numberOf, serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { ruleResolver } from "../../../Sources/WebClient/model/ruleResolver.js";
 import { TestPage } from "../support/testPage.js";
 
 const today = "2026-03-01";
@@ -82,6 +86,101 @@ test("a streak is the days in a row on which the aim was reached", () => {
   check("2026-02-28", false);
   assert.equal(streak(), 1);
   assert.equal(weekOf(page, run, "2026-03-03").streak, 0);
+});
+
+test("the figures are those of the program, for the same records", () => {
+  const file = new URL("../../AppsTests/Vectors/Figures/HabitStatistics.jsonl", import.meta.url);
+  const vectors = readFileSync(file, "utf8").trim().split("\n").map(parse);
+  assert.equal(vectors.length, 24);
+  vectors.forEach(({ today: day, records, expect }, index) => {
+    const page = new TestPage(habitsApp);
+    for (const { name, type, fields } of records) page.addRemote(name, type, fields, 1);
+    assert.deepEqual(habitFigures(page.state, day), expect, `line ${index + 1}`);
+  });
+});
+
+test("a person arranges habits: a new one comes last, and what is archived is away", () => {
+  const { page, run, water } = started();
+  const titles = () => habitWeek(page.state, today).map(({ title }) => title);
+  const add = (title) =>
+    page.act({ do: "add", title, kind: "checkbox", target: 1 }).changes[0].name;
+  const read = add("Read");
+  assert.deepEqual(titles(), ["Read", "Run", "Water"]);
+  page.act({ do: "move", habit: water, place: 1 });
+  assert.deepEqual(titles(), ["Water", "Read", "Run"]);
+  // There was no order before, so that all have got a place; from now on one is enough.
+  page.act({ do: "move", habit: run, place: 2 });
+  assert.deepEqual(titles(), ["Water", "Run", "Read"]);
+  add("Draw");
+  assert.deepEqual(titles(), ["Water", "Run", "Read", "Draw"]);
+  page.act({ do: "move", habit: water, place: 99 });
+  assert.deepEqual(titles(), ["Run", "Read", "Draw", "Water"]);
+  page.act({ do: "archive", habit: read, archived: true });
+  page.act({ do: "archive", habit: read, archived: true });
+  assert.deepEqual(titles(), ["Run", "Draw", "Water"]);
+  assert.deepEqual(page.fields("list").archived, [read]);
+  assert.match(page.refusal({ do: "move", habit: read, place: 1 }), /is archived/);
+  // Its days can still be changed, from the view of what is archived.
+  assert.equal(page.refusal({ do: "check", habit: read, day: today, done: true }), undefined);
+  page.act({ do: "archive", habit: read, archived: false });
+  assert.deepEqual(titles(), ["Run", "Read", "Draw", "Water"]);
+  for (const place of [0, -1, 1.5, "1", undefined]) {
+    assert.ok(page.refusal({ do: "move", habit: run, place }), String(place));
+  }
+});
+
+test("moves to one spot again and again never run out of room", () => {
+  const { page, run, water } = started();
+  const names = () => habitWeek(page.state, today).map(({ name }) => name);
+  const third = page.act({ do: "add", title: "Zzz", kind: "checkbox", target: 1 }).changes[0].name;
+  let order = [run, water, third];
+  for (let round = 0; round < 60; round += 1) {
+    const [last] = order.slice(-1);
+    order = [order[0], last, ...order.slice(1, -1)];
+    page.act({ do: "move", habit: last, place: 2 });
+    assert.deepEqual(names(), order, `round ${round}`);
+  }
+});
+
+test("two devices arrange at once: both moves count, and no habit is asked about", () => {
+  const { page, run, water } = started();
+  const third = page.act({ do: "add", title: "Zzz", kind: "checkbox", target: 1 }).changes[0].name;
+  page.act({ do: "move", habit: run, place: 1 });
+  const version = () => ({ ...page.record("list"), deleted: false });
+  const base = version();
+  const before = page.state;
+  page.act({ do: "move", habit: third, place: 1 });
+  const local = version();
+  page.state = { ...before, device: theirs };
+  page.act({ do: "move", habit: run, place: 3 });
+  page.act({ do: "archive", habit: water, archived: true });
+  const server = version();
+  const { rules } = habitsApp;
+  const stamped = (after) => ({ ...after, fields: rules.HabitList.completed(after, base) });
+  const { merged } = ruleResolver(rules.HabitList).resolve(
+    { base, local: stamped(local), server: stamped(server) });
+  page.addRemote("list", "HabitList", merged, page.now);
+  assert.deepEqual(habitWeek(page.state, today).map(({ name }) => name), [third, run]);
+  assert.deepEqual(habitWeek(page.state, today).length, 2);
+});
+
+test("a habit that was removed by mistake comes back whole, with its days and its place", () => {
+  const { page, run, water } = started();
+  page.act({ do: "move", habit: water, place: 1 });
+  page.act({ do: "check", habit: run, day: today, done: true });
+  page.addRemote(water, "Habit", { ...page.fields(water), colour: "blue" }, page.now - 500);
+  const fields = page.fields(water);
+  page.act({ do: "remove", habit: water });
+  page.act({ do: "restore", habit: water, fields });
+  assert.deepEqual(page.fields(water), fields);
+  assert.deepEqual(habitWeek(page.state, today).map(({ name }) => name), [water, run]);
+  // Meanwhile another device may have made it again: that version stays.
+  page.addRemote(water, "Habit", { ...fields, title: "Tea" }, page.now);
+  page.act({ do: "restore", habit: water, fields });
+  assert.equal(page.fields(water).title, "Tea");
+  for (const odd of [undefined, null, {}, { ...fields, title: " " }]) {
+    assert.ok(page.refusal({ do: "restore", habit: water, fields: odd }));
+  }
 });
 
 test("a habit is changed and removed; its days stay, and are there when it comes back", () => {

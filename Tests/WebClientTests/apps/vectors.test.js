@@ -10,7 +10,8 @@ import { answer, exchanged, unstamped } from "../support/conflicts.js";
 // written before some of the rules kept stamps, so stamps are not compared.
 
 const folder = new URL("../../AppsTests/Vectors/", import.meta.url);
-const files = readdirSync(folder).map((file) => file.replace(".jsonl", ""));
+const files = readdirSync(folder).filter((file) => file.endsWith(".jsonl"))
+  .map((file) => file.replace(".jsonl", ""));
 /** Timer cases with edits made by time are in a separate file. */
 const typeIn = (file) => (file === "TimerStateActs" ? "TimerState" : file);
 const types = [...new Set(files.map(typeIn))];

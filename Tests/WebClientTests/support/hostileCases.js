@@ -31,6 +31,7 @@ const shapes = {
   Memo: { title: "text", content: "text", date: "number" },
   Habit: { title: "text", kind: "text", target: "number" },
   CheckIn: { habit: "text", day: "text", done: "flag", counts: "counts", undone: "counts" },
+  HabitList: { places: "counts", archived: "text" },
 };
 
 const edit = {

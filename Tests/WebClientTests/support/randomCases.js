@@ -14,7 +14,7 @@ const oddNumbers = [
 
 const fieldsOf = {
   TimerState: timerFields, Settings: settings, ClipboardItem: clipboardItem, Memo: memo,
-  Habit: habit, CheckIn: checkIn,
+  Habit: habit, CheckIn: checkIn, HabitList: habitList,
 };
 
 export const types = Object.keys(fieldsOf);
@@ -103,6 +103,15 @@ function memo(random) {
 
 function habit(random) {
   return { title: random.pick(["Run", "水"]), kind: "count", target: random.pick([1, 2]) };
+}
+
+function habitList(random) {
+  if (random.below(10) === 0) return { places: 5, archived: "all" };
+  const habits = () => ["run", "é", "e\u0301", "__proto__", "7"].filter(() => random.bool());
+  const place = () => random.pick([1, 2, null, "x", random.pick(oddNumbers)]);
+  return {
+    places: Object.fromEntries(habits().map((habit) => [habit, place()])), archived: habits(),
+  };
 }
 
 function checkIn(random) {

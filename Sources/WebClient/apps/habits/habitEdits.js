@@ -5,6 +5,7 @@ import { scalarCount } from "../../json/utf8.js";
 import { EditRefusal, isBlank, textMember, wholeMember } from "../edit.js";
 import { wholeNumber } from "../../model/mergeParts.js";
 import { checkInDay, checkInName, habitKinds } from "./habitContents.js";
+import { archivedNames, listName, placesAfterMove } from "./habitList.js";
 
 // Edits that a person's actions make to habits and their days.
 
@@ -31,6 +32,36 @@ export function changed(habit, action) {
 /** Keeps the records of its days: if the habit is restored, they are shown again. */
 export function removed(habit) {
   return { edits: [writeEdit(habit.name, () => null)] };
+}
+
+/** Writes a removed habit again, with all of its fields. Its days are there still. */
+export function restored(name, action) {
+  const fields = member(action, "fields");
+  for (const read of [title, kind, target]) read(fields);
+  return { edits: [writeEdit(name, ({ current }) => current?.fields ?? fields)] };
+}
+
+export function archived({ name }, action) {
+  const isArchived = member(action, "archived");
+  if (typeof isArchived !== "boolean") throw new EditRefusal("archived must be true or false");
+  return { edits: [listEdit((fields) => {
+    const others = archivedNames(fields).filter((it) => it !== name);
+    return setting(fields, { archived: isArchived ? [...others, name] : others });
+  })] };
+}
+
+/** `place`: 1 for the first of the habits in use; beyond the last one, it is the last. */
+export function moved(habit, place, inUse) {
+  if (place < 1n) throw new EditRefusal("a place is 1 or more");
+  if (habit.isArchived) {
+    throw new EditRefusal(`“${habit.title}” is archived; unarchive it first`);
+  }
+  const others = inUse.filter(({ name }) => name !== habit.name);
+  const last = BigInt(others.length);
+  const index = Number(place - 1n < last ? place - 1n : last);
+  const places = placesAfterMove(habit, index, others);
+  return { edits: [listEdit((fields) =>
+    setting(fields, { places: setting(member(fields, "places"), places) }))] };
 }
 
 export function checked(habit, day, action) {
@@ -64,6 +95,10 @@ export function counted(habit, day, amount, before) {
 }
 
 const writeEdit = (name, make) => ({ zone, name, type: "Habit", make });
+
+const listEdit = (make) => ({
+  zone, name: listName, type: "HabitList", make: ({ current }) => make(current?.fields ?? {}),
+});
 
 function checkIn(habit, day, make) {
   const fresh = { habit: habit.name, day: dateOf(day), done: false, counts: {} };

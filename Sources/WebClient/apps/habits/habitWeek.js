@@ -12,19 +12,35 @@ import { HabitContents, habitOf } from "./habitContents.js";
 export function habitWeek(state, today) {
   const last = dayNumber(today);
   const contents = new HabitContents(state);
-  return contents.habits.map((habit) => ({
+  return contents.inUse.map((habit) => ({
     ...plain(habit),
     days: [-6, -5, -4, -3, -2, -1, 0].map((offset) => entry(contents, habit, last + offset)),
-    streak: contents.streak(habit, last),
+    streak: contents.statistics(habit, last).streak,
   }));
 }
+
+/**
+ * Returns the habits in use with their figures until `today`, as `lockstep habits stats --json` has
+ * them.
+ */
+export function habitFigures(state, today) {
+  const last = dayNumber(today);
+  const contents = new HabitContents(state);
+  return contents.inUse.map((habit, place) => ({
+    habit: place + 1, ...plain(habit), ...datedFigures(contents.statistics(habit, last)),
+  }));
+}
+
+/** Returns figures with the first day of the longest streak as a date. */
+export const datedFigures = ({ longestSince, ...figures }) =>
+  ({ ...figures, longestSince: longestSince === null ? null : dateOf(longestSince) });
 
 const entry = (contents, habit, day) => ({
   day: dateOf(day), done: contents.isReached(habit, day),
   total: Number(contents.day(habit, day).total),
 });
 
-const plain = (habit) => ({ ...habit, target: Number(habit.target) });
+const plain = ({ name, title, kind, target }) => ({ name, title, kind, target: Number(target) });
 
 /**
  * Returns the habits with a conflict that a person must decide: both versions of each, with the
