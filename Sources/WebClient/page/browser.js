@@ -33,6 +33,7 @@ export function systemBrowser() {
     mediaSession: navigator.mediaSession,
     floatingWindows: globalThis.documentPictureInPicture,
     pageStore: new PageStore(globalThis.indexedDB),
+    storage: systemStorage(),
   };
 }
 
@@ -54,6 +55,16 @@ const memory = {
     }
   },
 };
+
+/** Returns the storage of what belongs to this browser alone; null if the browser has none for the
+ * page. */
+function systemStorage() {
+  try {
+    return globalThis.localStorage;
+  } catch {
+    return null;
+  }
+}
 
 /** Resolves with true for the first page of this browser that claims a value under a name. Without
  * Web Locks (plain http), two pages that claim it within a millisecond may both get it. */

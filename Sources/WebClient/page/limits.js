@@ -24,7 +24,7 @@ export const limits = Object.freeze({
   comparedLines: 2_000,
   /** Maximum age of the list of devices, and the interval of its refresh while it is shown. */
   devicesMilliseconds: 5_000,
-  /** Lifetime of the URL of the copy of unsent changes: the browser reads it at once. */
+  /** Lifetime of the URL of a file to keep: the browser reads it at once. */
   copyMilliseconds: 60_000,
   /** Zones that are offered for a limited device: as many as the relay accepts in a scope. */
   zonesOfCode: 16,
@@ -47,6 +47,14 @@ export const limits = Object.freeze({
   swipeActPixels: 112,
   /** Width at the screen's edges where swipes belong to the system. */
   swipeEdgePixels: 24,
+  /** Interval in which the ages in a view of the habits are written anew. */
+  drawMilliseconds: 30_000,
+  /** Habits of which one browser reminds. */
+  habitReminders: 100,
+  /** Titles in one reminder; further ones are counted. */
+  remindedTitles: 3,
+  /** Interval in which reminders are checked: their times are in whole minutes. */
+  reminderMilliseconds: 60_000,
   /** Length of a device's name, in UTF-16 units, as form fields count it. */
   deviceName: 100,
 });

@@ -94,7 +94,8 @@ class ConflictStories(Story):
 
     def person_renames_it(self, title):
         person = self.person
-        person.press("Run, Once a day. Edit")
+        person.press("Run, Once a day. Show its days")
+        person.press("Edit")
         person.page.get_by_label("What you want to do").fill(title)
         person.press("Save")
         expect(person.page.get_by_role("checkbox", name=title)).to_be_visible()

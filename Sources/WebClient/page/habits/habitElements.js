@@ -7,21 +7,20 @@ import { errorText } from "../text/syncText.js";
 
 /** Returns the row of a habit, with the control for the chosen day and the week's marks. `isFixed`:
  * this device may not change it. */
-export function habitRow(row, { act, edit }) {
-  const { title, aim, marks, week, streak, isFixed } = row;
-  const node = element("li", { class: "card habit" },
+export function habitRow(row, { act, open }) {
+  const { key, title, aim, marks, week, streak, reminder } = row;
+  const node = element("li", { class: "card habit", "data-habit": key },
     element("div", { class: "habit-body" },
-      isFixed ? element("p", { class: "habit-title" }, title)
-        : element("button", { type: "button", class: "habit-title", "data-name": "edit",
-          "aria-label": `${title}, ${aim}. Edit`, on: { click: edit } },
-        element("span", {}, title)),
-      element("p", { class: "muted small" }, [aim, streak].filter(Boolean).join(" · ")),
+      element("button", { type: "button", class: "habit-title", "data-name": "open",
+        "aria-label": `${title}, ${aim}. Show its days`, on: { click: open } },
+      element("span", {}, title)),
+      element("p", { class: "muted small" }, [aim, streak, reminder].filter(Boolean).join(" · ")),
       element("p", { class: "marks" },
         ...marks.map(({ isDone, isBegun, isChosen }) => element("span", {
           class: "mark", "data-done": isDone, "data-begun": isBegun, "data-chosen": isChosen,
         })),
         element("span", { class: "visually-hidden" }, week))),
-    row.kind === "checkbox" ? checkControl(row, act) : countControl(row, act));
+    dayControl({ ...row, habit: key }, act));
   return swipeable(node, row.kind === "checkbox" ? checkSwipes(row, act) : countSwipes(row, act));
 }
 
@@ -43,14 +42,18 @@ function countSwipes({ key, total, day }, act) {
   };
 }
 
-function checkControl({ key, title, done, day, isFixed }, act) {
+/** Returns the control for one day of a habit. `habit`: its name. */
+export const dayControl = (row, act) =>
+  (row.kind === "checkbox" ? checkControl(row, act) : countControl(row, act));
+
+function checkControl({ habit, title, done, day, isFixed }, act) {
   return element("button", { type: "button", class: "check-in", role: "checkbox", disabled: isFixed,
     "aria-checked": String(done), "aria-label": `${title}, done`, "data-name": "check",
-    on: { click: () => act({ do: "check", habit: key, day, done: !done }) } }, icon("check"));
+    on: { click: () => act({ do: "check", habit, day, done: !done }) } }, icon("check"));
 }
 
-function countControl({ key, title, total, target, done, day }, act) {
-  const count = (by) => () => act({ do: "count", habit: key, day, by });
+function countControl({ habit, title, total, target, done, day }, act) {
+  const count = (by) => () => act({ do: "count", habit, day, by });
   return element("div", { class: "counter", role: "group", "aria-label": title },
     iconButton("minus", `One less, ${title}`, count(-1),
       { "data-name": "less", "data-changes": true, disabled: total === 0 }),
@@ -78,6 +81,22 @@ function version({ place, title, aim, from, canStay }, act) {
     element("p", { class: "muted small" }, from),
     canStay && button("Keep this", act,
       { "aria-label": `Keep “${title}”, ${place.toLowerCase()}` }));
+}
+
+/** Asks for the form of an export. */
+export function openExportChoice({ csv, json }) {
+  const chosen = (save) => () => {
+    dialog.close();
+    save();
+  };
+  const dialog = openDialog("Export the habits", [
+    element("p", {}, "A file with all habits and their days, also the archived ones. It is not "
+      + "sealed: who has the file can read it."),
+    element("div", { class: "actions" },
+      button("Cancel", () => dialog.close()),
+      button("CSV, for a spreadsheet", chosen(csv)), button("JSON, with figures", chosen(json))),
+  ]);
+  dialog.addEventListener("close", () => dialog.remove());
 }
 
 /** Opens a form for a habit's title and goal per day. `habit` is null for a new one. */

@@ -1,7 +1,7 @@
 import { button } from "../components/controls.js";
 import { confirmAction } from "../components/dialog.js";
+import { download } from "../components/download.js";
 import { element, setText, show } from "../components/element.js";
-import { limits } from "../limits.js";
 import { errorText } from "../text/syncText.js";
 import { copyOf, removedDevice, signOutQuestion } from "./welcomeModel.js";
 
@@ -59,9 +59,8 @@ export class RemovedDeviceCard {
   }
 
   #saveCopy() {
-    const url = URL.createObjectURL(new Blob([copyOf(this.#unsent)], { type: "application/json" }));
-    element("a", { href: url, download: "lockstep-unsent.json" }).click();
-    this.#controller.browser.setTimer(() => URL.revokeObjectURL(url), limits.copyMilliseconds);
+    download(this.#controller.browser, "lockstep-unsent.json", "application/json",
+      copyOf(this.#unsent));
   }
 
   async #signOut() {
