@@ -186,6 +186,7 @@ export class Lockstep {
       notify: (event) => this.#notify(event) });
     this.#removePageListeners = addPageListeners(target, {
       wake: () => this.#tabs.wake(), leave: () => this.#tabs.leave(),
+      networkLost: () => this.#tabs.networkLost(),
     });
   }
 
@@ -568,12 +569,13 @@ function checkDevice(device) {
 /** Calls `wake` after the page becomes visible or the network returns, or if a browser shows again
  * a page that was left; and `leave` when a person leaves the page, whether or not the browser keeps
  * it. */
-function addPageListeners(target, { wake, leave }) {
+function addPageListeners(target, { wake, leave, networkLost }) {
   if (!target) return () => {};
   const onVisible = () => { if (target.document?.visibilityState !== "hidden") wake(); };
   const onShow = ({ persisted }) => { if (persisted) wake(); };
   const listeners = [[target, "online", wake], [target, "pagehide", leave],
-    [target, "pageshow", onShow], [target.document, "visibilitychange", onVisible]];
+    [target, "pageshow", onShow], [target, "offline", networkLost],
+    [target.document, "visibilitychange", onVisible]];
   for (const [on, name, listener] of listeners) on?.addEventListener(name, listener);
   return () => {
     for (const [on, name, listener] of listeners) on?.removeEventListener(name, listener);

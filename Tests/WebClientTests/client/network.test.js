@@ -176,6 +176,35 @@ test("the network's return finds a better way at once", async () => {
   assert.deepEqual([device.status.transport, device.status.state], ["websocket", "inSync"]);
 });
 
+test("a browser that reports no network is offline at once, and tries again", async () => {
+  const device = await TestDevice.start();
+  await device.welcome();
+  const open = device.socket;
+  device.agent.networkLost();
+  await settled();
+  assert.deepEqual([device.status.state, device.status.reason],
+    ["offline", "this browser has no network"]);
+  // The report may be wrong: a relay on the same machine needs no network.
+  await device.environment.advance(5_000);
+  assert.notEqual(device.socket, open);
+  await device.welcome();
+  assert.equal(device.status.state, "inSync");
+});
+
+test("a report of no network changes nothing for a device that waits to connect", async () => {
+  const device = await TestDevice.start();
+  await device.welcome();
+  device.agent.networkLost();
+  await settled();
+  const sockets = device.environment.sockets.length;
+  for (let count = 0; count < 5; count += 1) device.agent.networkLost();
+  await device.environment.advance(5_000);
+  assert.ok(device.environment.sockets.length <= sockets + 2);
+  device.agent.stop();
+  device.agent.networkLost();
+  await settled();
+});
+
 test("the network's return does not share the fate of a try that began before it", async () => {
   const device = await TestDevice.start();
   const doomed = device.socket;

@@ -215,6 +215,19 @@ test("a page that is left closes its socket, does nothing, and continues if it i
     assert.equal(environment.sockets.length, length + 1, "a closed client hears nothing");
   });
 
+test("a page hears that the browser has lost its network", async (context) => {
+  const { lockstep, environment, target } = await opened(context);
+  await lockstep.createAccount(device);
+  await settled();
+  environment.sockets[0].open();
+  target.dispatchEvent(new Event("offline"));
+  assert.ok(environment.sockets[0].closed);
+  assert.equal(lockstep.status.state, "offline");
+  assert.equal(lockstep.status.reason, "this browser has no network");
+  await lockstep.close();
+  target.dispatchEvent(new Event("offline"));
+});
+
 /** Returns an answer of the relay with one record. */
 const readPage = (since, tag, items = ["milk"]) => JSON.stringify({
   since: `a1.${since}`, token: `a1.${tag}`, more: false,

@@ -153,6 +153,12 @@ export class Agent {
     this.#flush();
   }
 
+  /** Shows the loss of the network, which the browser reports, at once. */
+  networkLost() {
+    this.#connection.networkLost();
+    this.#flush();
+  }
+
   /** Ends the connection, and tells the relay what the device has, because the page is left. */
   leave() { this.#connection.leave(); }
 

@@ -93,6 +93,14 @@ export class Connection {
     this.#retryConnection();
   }
 
+  /** Handles a browser that reports no network. An open connection would otherwise count as such
+   * until its next deadline. The connection is tried again as after any failure: a relay on the
+   * same machine is reached without a network. */
+  networkLost() {
+    if (!this.#uplink || !this.#mayCall) return;
+    this.#failed({ why: "network", reason: "this browser has no network" });
+  }
+
   /** Ends the connection of a page that a person leaves, and tells the relay what the device has.
    * If the browser shows the same page again, `wake` connects it. */
   leave() {

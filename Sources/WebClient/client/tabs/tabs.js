@@ -118,6 +118,9 @@ export class Tabs {
     if (!this.#agent) this.#requestStatus();
   }
 
+  /** Handles the loss of the network; the tab that is connected tells the others. */
+  networkLost() { this.#agent?.networkLost(); }
+
   /** Ends the connection of this tab, which is left. `wake` continues if it comes back. */
   leave() { this.#agent?.leave(); }
 
