@@ -34,6 +34,8 @@ export function systemBrowser() {
     floatingWindows: globalThis.documentPictureInPicture,
     pageStore: new PageStore(globalThis.indexedDB),
     storage: systemStorage(),
+    /** Asks the browser not to delete the page's data; some ask the person. */
+    persist: async () => globalThis.navigator.storage?.persist?.(),
   };
 }
 

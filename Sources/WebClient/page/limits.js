@@ -24,6 +24,11 @@ export const limits = Object.freeze({
   comparedLines: 2_000,
   /** Maximum age of the list of devices, and the interval of its refresh while it is shown. */
   devicesMilliseconds: 5_000,
+  /** Interval in which the list of devices is read while a code is shown: the new device is named,
+   * and its code is hidden, almost at once. */
+  arrivalMilliseconds: 1_000,
+  /** Tries for a default name that no other device has: two devices may join at once. */
+  nameTries: 3,
   /** Lifetime of the URL of a file to keep: the browser reads it at once. */
   copyMilliseconds: 60_000,
   /** Zones that are offered for a limited device: as many as the relay accepts in a scope. */

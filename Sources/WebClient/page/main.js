@@ -25,7 +25,7 @@ try {
   registerServiceWorker(navigator.serviceWorker);
   // Requested only if there is data to keep, because some browsers ask the person. The answer may
   // be no.
-  if (lockstep.status.accountID) await navigator.storage?.persist?.();
+  if (lockstep.status.accountID) await browser.persist();
 } catch (error) {
   place.replaceChildren(element("section", { class: "welcome", role: "alert" },
     element("h1", {}, "Lockstep did not start"), element("p", {}, errorText(error)),

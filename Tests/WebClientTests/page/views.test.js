@@ -7,8 +7,11 @@ import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { clipboardRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
 import {
-  codeLifetime, codeOptions, codeZones, deviceRows, pairAgainText, removalQuestion,
+  arrivalText, codeLifetime, codeOptions, codeZones, deviceRows, freeName, lastDeviceWords,
+  newcomers, pairAgainText, removalQuestion,
 } from "../../../Sources/WebClient/page/devices/devicesModel.js";
+import { copyOfRecords } from "../../../Sources/WebClient/page/devices/lastDevice.js";
+import { takeFreeName } from "../../../Sources/WebClient/page/devices/ownName.js";
 import { conflictCards, habitRows, weekDays }
   from "../../../Sources/WebClient/page/habits/habitsModel.js";
 import { conflictNote, copyLabel, draftRows, memoRows, typedText }
@@ -176,8 +179,9 @@ test("of the devices this one stands first, then who is connected", () => {
     device("there", true, now - 9_000_000),
   ], "here", now, 0);
   assert.deepEqual(rows.map((it) => it.key), ["here", "there", "new", "old"]);
-  assert.deepEqual(rows.map((it) => it.about), ["Seen just now · linux", "Connected now · linux",
-    "Seen just now · linux", "Seen 5 min ago · linux"]);
+  assert.deepEqual(rows.map((it) => it.about), ["Seen just now · linux · joined 2nd",
+    "Connected now · linux · joined last", "Seen just now · linux · joined 3rd",
+    "Seen 5 min ago · linux · joined first"]);
   const named = { deviceID: "named", deviceName: "laptop", platform: "linux" };
   assert.deepEqual(deviceRows([named], "here", now, 0).map((it) => [it.name, it.about]),
     [["laptop", "linux"]]);
@@ -204,11 +208,103 @@ test("a code may be for the apps, the vault and other zones, or for what this br
 });
 
 test("a person is asked about the new keys, and told who cannot get them", () => {
-  assert.doesNotMatch(removalQuestion("phone", false).words, /keys/);
-  assert.match(removalQuestion("phone", true).words, /new keys first; a recovery phrase/);
+  const row = { label: "phone (2 of 2)", about: "Seen 5 min ago · web · joined last" };
+  assert.doesNotMatch(removalQuestion(row, false).words, /keys/);
+  assert.match(removalQuestion(row, true).words, /new keys first; a recovery phrase/);
+  assert.equal(removalQuestion(row, true).title, "Remove “phone (2 of 2)”?");
+  assert.match(removalQuestion(row, true).words,
+    /^It is not this browser: seen 5 min ago · web · joined last\. /);
   assert.equal(pairAgainText([]), null);
   assert.match(pairAgainText([{ deviceName: "phone" }, { deviceName: "desk" }]),
     /^“phone”, “desk” could not get the account's new keys.* pair again with a code/);
+});
+
+test("devices of one name are told apart, and each says in which place it joined", () => {
+  const device = (deviceID, deviceName) =>
+    ({ deviceID, deviceName, platform: "web", connected: true });
+  const rows = deviceRows(
+    [device("a", "Chrome"), device("b", "Chrome"), device("c", "laptop")], "b", 0, 0);
+  assert.deepEqual(rows.map(({ label, about }) => [label, about]), [
+    ["Chrome (2 of 2)", "Connected now · web · joined 2nd"],
+    ["Chrome (1 of 2)", "Connected now · web · joined first"],
+    ["laptop", "Connected now · web · joined last"],
+  ]);
+  const many = Array.from({ length: 24 }, (_, at) => device(`d${at}`, `n${at}`));
+  assert.deepEqual(deviceRows(many, "", 0, 0).map(({ about }) => about.split(" ").at(-1)), [
+    "first", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th", "10th", "11th", "12th", "13th",
+    "14th", "15th", "16th", "17th", "18th", "19th", "20th", "21st", "22nd", "23rd", "last",
+  ]);
+});
+
+test("a default name is the first that no other device has", () => {
+  assert.equal(freeName("Chrome on Linux", ["laptop"]), "Chrome on Linux");
+  assert.equal(freeName("Chrome on Linux", ["Chrome on Linux"]), "Chrome on Linux 2");
+  assert.equal(freeName("Chrome on Linux",
+    ["Chrome on Linux 2", "Chrome on Linux", "Chrome on Linux 4"]), "Chrome on Linux 3");
+});
+
+/** A relay's list of devices, in the order in which they joined. */
+class TestDevices {
+  constructor(own, ...names) {
+    this.list = names.map((deviceName, at) => ({ deviceID: String(at), deviceName }));
+    this.status = { deviceID: String(own) };
+    this.renames = [];
+  }
+
+  async devices() { return structuredClone(this.list); }
+
+  async rename(deviceID, deviceName) {
+    this.renames.push(deviceName);
+    this.list.find((it) => it.deviceID === deviceID).deviceName = deviceName;
+  }
+}
+
+test("who joins later gives way, also if two join at once", async () => {
+  const names = (devices) => devices.list.map(({ deviceName }) => deviceName);
+  const third = new TestDevices(2, "Chrome", "Chrome 2", "Chrome");
+  await takeFreeName(third, "Chrome");
+  assert.deepEqual(names(third), ["Chrome", "Chrome 2", "Chrome 3"]);
+  const first = new TestDevices(0, "Chrome", "Chrome");
+  await takeFreeName(first, "Chrome");
+  assert.deepEqual(first.renames, []);
+  // The one before has taken the same name meanwhile.
+  const late = new TestDevices(2, "Chrome", "Chrome", "Chrome");
+  const { rename } = late;
+  late.rename = async (...change) => {
+    late.rename = rename;
+    late.list[1].deviceName = "Chrome 2";
+    await late.rename(...change);
+  };
+  await takeFreeName(late, "Chrome");
+  assert.deepEqual(names(late), ["Chrome", "Chrome 2", "Chrome 3"]);
+  // A device for a part of the account sees itself alone, or not even that.
+  for (const devices of [new TestDevices(0, "Chrome"), new TestDevices(5, "Chrome")]) {
+    await takeFreeName(devices, "Chrome");
+    assert.deepEqual(devices.renames, []);
+  }
+});
+
+test("who has joined with a shown code is named", () => {
+  const devices = ["a", "b", "c"].map((it) => ({ deviceID: it, deviceName: `phone ${it}` }));
+  assert.deepEqual(newcomers(devices, ["a", "b", "c", "gone"]), []);
+  assert.equal(arrivalText(newcomers(devices, ["a", "b"]), false),
+    "“phone c” joined. The code is used.");
+  assert.match(arrivalText(newcomers(devices, ["a"]), true),
+    /^“phone b” and “phone c” joined\. The code is used\. Compare the check words below/);
+});
+
+test("who signs out of the last device is told what brings the account back", () => {
+  const state = { unsent: 0, isOffline: false };
+  const sealed = lastDeviceWords(true, state).join(" ");
+  assert.match(sealed, /a pairing code of the relay's owner, and the recovery phrase/);
+  const plain = lastDeviceWords(false, { unsent: 2, isOffline: true }).join(" ");
+  assert.doesNotMatch(plain, /phrase/);
+  assert.match(plain, /2 changes that the relay does not have would be lost/);
+  assert.match(plain, /stays in the account's list/);
+  const records = [{ zone: "Keys", name: "ring", type: "Ring", fields: {} },
+    { zone: "Memos", name: "m", type: "Memo", fields: { content: "x" }, modifiedAt: 5 }];
+  assert.deepEqual(JSON.parse(copyOfRecords(records)),
+    { records: [{ zone: "Memos", name: "m", type: "Memo", fields: { content: "x" } }] });
 });
 
 test("what a person does not limit is not sent, and no app at all is no choice", () => {
@@ -229,7 +325,7 @@ test("a browser that was removed shows what it still holds, and can be signed ou
     { zone: "Habits", name: "h", type: "Habit", fields: null },
   ];
   const left = removedDevice(removed, unsent);
-  assert.match(left.why, /not a device of its account any more: revoked\.$/);
+  assert.match(left.why, /not a device of its account any more/);
   assert.equal(left.title, "3 changes that no other device has");
   assert.deepEqual(left.rows,
     ["Memos: Milk", "Clipboard: from the page", "Habits: something was deleted"]);

@@ -1,19 +1,71 @@
 import { apps } from "../../apps/appCatalog.js";
 import { limits } from "../limits.js";
 import { scopeText } from "../text/scopeText.js";
-import { ago } from "../text/time.js";
+import { ago, plural } from "../text/time.js";
 
 /** Returns the account's devices as rows: this one first, then the connected ones, then by last
- * seen. */
+ * seen. `label` is the name, and the device's place among those of one name. `devices`: in the
+ * order in which they joined. */
 export function deviceRows(devices, ownID, now, minutesAhead) {
   const rank = ({ deviceID, connected }) => (deviceID === ownID ? 0 : connected ? 1 : 2);
-  return [...devices]
+  return devices.map((device, place) => ({ ...device, place }))
     .sort((one, other) => rank(one) - rank(other) || (other.lastSeen ?? 0) - (one.lastSeen ?? 0))
-    .map(({ deviceID, deviceName, platform, connected = false, lastSeen, scope }) => ({
+    .map(({ deviceID, deviceName, platform, connected = false, lastSeen, scope, place }) => ({
       key: deviceID, name: deviceName, isOwn: deviceID === ownID, isConnected: connected,
-      about: [seen(connected, lastSeen, now, minutesAhead), platform].filter(Boolean).join(" · "),
+      label: deviceName + namesakeText(devices, place),
+      about: [seen(connected, lastSeen, now, minutesAhead), platform,
+        joined(place, devices.length)].filter(Boolean).join(" · "),
       scope: scopeText(scope),
     }));
+}
+
+/** Returns the place of a device among those of its name: ` (2 of 3)`; empty if it is the only
+ * one. */
+function namesakeText(devices, place) {
+  const { deviceName } = devices[place];
+  const before = devices.slice(0, place + 1).filter((it) => it.deviceName === deviceName).length;
+  const all = devices.filter((it) => it.deviceName === deviceName).length;
+  return all === 1 ? "" : ` (${before} of ${all})`;
+}
+
+/** Returns a device's place in the order of joining; empty for the only device. */
+function joined(place, count) {
+  if (count === 1) return "";
+  if (place === 0) return "joined first";
+  return place === count - 1 ? "joined last" : `joined ${nth(place)}`;
+}
+
+/** Returns the ordinal of a place that is neither the first nor the last. */
+function nth(place) {
+  const number = place + 1;
+  const isTeen = number % 100 >= 11 && number % 100 <= 13;
+  return `${number}${isTeen ? "th" : { 1: "st", 2: "nd", 3: "rd" }[number % 10] ?? "th"}`;
+}
+
+/**
+ * Returns a name that no other device has: `Chrome on Linux 2` if there is a `Chrome on Linux`.
+ *
+ * @param {string} name
+ * @param {string[]} taken names of the other devices
+ */
+export function freeName(name, taken) {
+  const isFree = (it) => !taken.includes(it);
+  if (isFree(name)) return name;
+  let number = 2;
+  while (!isFree(`${name} ${number}`)) number += 1;
+  return `${name} ${number}`;
+}
+
+/** Returns the devices that are on a list, and were not on a former one. */
+export const newcomers = (devices, former) =>
+  devices.filter(({ deviceID }) => !former.includes(deviceID));
+
+/** Returns the sentence about devices that have just joined with a shown code. `hasKeys`: this
+ * browser shows check words. */
+export function arrivalText(devices, hasKeys) {
+  const names = devices.map(({ deviceName }) => `“${deviceName}”`).join(" and ");
+  const compare = hasKeys ? " Compare the check words below with those that it shows." : "";
+  return `${names} joined. The code is used.${compare}`;
 }
 
 /** Empty if the relay has not answered since the page was opened. */
@@ -22,15 +74,36 @@ function seen(isConnected, lastSeen, now, minutesAhead) {
   return lastSeen === undefined ? "" : `Seen ${ago(lastSeen, now, minutesAhead)}`;
 }
 
-/** Returns the question before a device is removed. `hasKeys`: this browser has the account's
- * keys. */
-export function removalQuestion(name, hasKeys) {
-  const words = ["It is cut off at once and gets nothing new. What it already holds it keeps."];
+/** Returns the question before a device is removed. `row`: as `deviceRows` has it; `hasKeys`: this
+ * browser has the account's keys. */
+export function removalQuestion({ label, about }, hasKeys) {
+  const words = [`It is not this browser: ${about.replace(/^[A-Z]/, (it) => it.toLowerCase())}.`,
+    "It is cut off at once and gets nothing new. What it already holds it keeps."];
   if (hasKeys) {
     words.push("Your other devices get new keys first; a recovery phrase that was written down "
       + "before is then void.");
   }
-  return { title: `Remove “${name}”?`, yes: "Remove", words: words.join(" ") };
+  return { title: `Remove “${label}”?`, yes: "Remove", words: words.join(" ") };
+}
+
+/**
+ * Returns the text before the account's only device is signed out.
+ *
+ * @param {boolean} hasKeys this browser has the account's keys, and so their phrase
+ * @param {{unsent: number, isOffline: boolean}} state `unsent`: changes that only this browser has
+ */
+export function lastDeviceWords(hasKeys, { unsent, isOffline }) {
+  const words = ["No other device has this account. All that is kept here goes from this browser, "
+    + "and nobody can read the account until a device joins it again."];
+  words.push(hasKeys
+    ? "For that you need two things: a pairing code of the relay's owner, and the recovery phrase. "
+      + "Without the phrase, nobody can open what is on the relay."
+    : "For that you need a pairing code of the relay's owner.");
+  if (unsent > 0) {
+    words.push(`${plural(unsent, "change")} that the relay does not have would be lost.`);
+  }
+  if (isOffline) words.push("Without a connection this browser stays in the account's list.");
+  return words;
 }
 
 /** Returns the text about devices that did not get new keys; null if there are none. */

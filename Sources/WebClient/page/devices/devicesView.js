@@ -7,6 +7,7 @@ import { ownScopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
+import { confirmLastSignOut } from "./lastDevice.js";
 import { deviceRows, pairAgainText, removalQuestion } from "./devicesModel.js";
 import { KeysCard } from "./keysCard.js";
 import { PairCard } from "./pairCard.js";
@@ -24,13 +25,14 @@ export class DevicesView {
   #rows = new KeyedList(this.#list, (row) => this.#row(row));
   #ownScope = element("p", { class: "muted small own-scope", hidden: true });
   #problem = element("p", { class: "muted small", hidden: true });
+  #signOutHint = element("p", { class: "hint" });
   #pairAgain = element("p", { class: "problem", role: "status", hidden: true });
 
   constructor(controller, notify, { wakes }) {
     this.#controller = controller;
     this.#notify = notify;
     this.#keys = new KeysCard(controller, () => this.#refreshAll());
-    this.#pair = new PairCard(controller, notify);
+    this.#pair = new PairCard(controller, notify, () => this.#watch());
     this.#wakes = new WakesCard(controller, wakes);
     this.node = element("section", { class: "view", "aria-labelledby": "devices-title" },
       element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, "Devices")),
@@ -38,8 +40,7 @@ export class DevicesView {
       this.#pair.node, this.#wakes.node,
       element("div", { class: "sign-out" },
         button("Sign out of this browser", () => this.#signOut(), { kind: "danger" }),
-        element("p", { class: "hint" },
-          "What is on the relay and on your other devices stays there.")));
+        this.#signOutHint));
   }
 
   enter() {
@@ -56,11 +57,14 @@ export class DevicesView {
 
   /** Refreshes the list while the page is visible. */
   #watch() {
+    this.#controller.browser.clearTimer(this.#next);
     if (document.visibilityState === "visible") {
-      this.#refresh();
+      this.#refresh({ isForced: this.#pair.isShown });
       if (this.#wakes.isWaiting) this.#wakes.enter();
     }
-    this.#next = this.#controller.browser.setTimer(() => this.#watch(), limits.devicesMilliseconds);
+    const { browser } = this.#controller;
+    this.#next = browser.setTimer(() => this.#watch(),
+      this.#pair.isShown ? limits.arrivalMilliseconds : limits.devicesMilliseconds);
   }
 
   show() {
@@ -69,9 +73,20 @@ export class DevicesView {
     const text = ownScopeText(status.scope);
     setText(this.#ownScope, text);
     show(this.#ownScope, text !== "");
+    setText(this.#signOutHint, this.#isLast
+      ? "This is the account's only device: without it, you need a way back."
+      : "What is on the relay and on your other devices stays there.");
     this.#keys.show();
     this.#pair.show();
     this.#wakes.show();
+  }
+
+  /** True if the account has no other device, as far as is known. A device for a part of the
+   * account does not see the others. */
+  get #isLast() {
+    const { devices, status } = this.#controller;
+    return status.scope === null && devices.length === 1
+      && devices[0].deviceID === status.deviceID;
   }
 
   #refreshWords() {
@@ -94,17 +109,17 @@ export class DevicesView {
   }
 
   #row(row) {
-    const { key, name, isOwn, isConnected, about, scope } = row;
+    const { label, isOwn, isConnected, about, scope } = row;
     return element("li", { class: "row" },
       element("span", { class: "presence", "data-connected": isConnected, "aria-hidden": "true" }),
       element("div", { class: "row-body" },
-        element("p", { class: "device-name" }, name, " ",
+        element("p", { class: "device-name" }, label, " ",
           isOwn && element("span", { class: "badge" }, "This browser")),
         scope !== "" && element("p", { class: "device-scope small" }, scope),
         element("p", { class: "muted small" }, about)),
       element("div", { class: "row-actions" },
-        iconButton("edit", `Rename ${name}`, () => this.#rename(row), { "data-name": "rename" }),
-        !isOwn && iconButton("remove", `Remove ${name}`, () => this.#revoke(key, name),
+        iconButton("edit", `Rename ${label}`, () => this.#rename(row), { "data-name": "rename" }),
+        !isOwn && iconButton("remove", `Remove ${label}`, () => this.#revoke(row),
           { "data-name": "remove" })));
   }
 
@@ -132,12 +147,12 @@ export class DevicesView {
     input.select();
   }
 
-  async #revoke(deviceID, name) {
+  async #revoke(row) {
     const hasKeys = this.#controller.checkWords !== null;
-    if (!await confirmAction(removalQuestion(name, hasKeys))) return;
+    if (!await confirmAction(removalQuestion(row, hasKeys))) return;
     try {
-      const { pairAgain } = await this.#controller.lockstep.revoke(deviceID);
-      this.#notify(`“${name}” is removed.`);
+      const { pairAgain } = await this.#controller.lockstep.revoke(row.key);
+      this.#notify(`“${row.label}” is removed.`);
       const words = pairAgainText(pairAgain);
       setText(this.#pairAgain, words ?? "");
       show(this.#pairAgain, words !== null);
@@ -149,8 +164,12 @@ export class DevicesView {
   }
 
   async #signOut() {
-    const { hasUnsent, ...question } = signOutQuestion(this.#controller.status);
-    if (!await confirmAction(question)) return;
+    // Another device may have joined, or left, since the list was read.
+    await this.#refresh({ isForced: true });
+    const { hasUnsent, unsent, ...question } = signOutQuestion(this.#controller.status);
+    const isSure = this.#isLast ? await confirmLastSignOut(this.#controller, unsent)
+      : await confirmAction(question);
+    if (!isSure) return;
     try {
       await this.#controller.lockstep.signOut({ discardUnsent: hasUnsent, offline: true });
     } catch (error) {

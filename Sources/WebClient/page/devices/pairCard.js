@@ -10,13 +10,18 @@ import { halvesOf, linkTo } from "../text/deviceText.js";
 import { abilities, scopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { CodeLimits } from "./codeLimits.js";
-import { codeLifetime } from "./devicesModel.js";
+import { arrivalText, codeLifetime, newcomers } from "./devicesModel.js";
 
 /** Card with a pairing code for another device, as a QR code, as text and as a link. */
 export class PairCard {
   #controller;
   #notify;
+  #shownCode;
   #issued = null;
+  /** Ids of the devices that were there before the code was shown. */
+  #former = [];
+  /** Ids of the devices that joined with the last code. */
+  #arrived = [];
   /** Changes each time when a code, also one that is being made, is not to be shown. */
   #turn = 0;
   #picture = element("div", { class: "qr" });
@@ -26,6 +31,7 @@ export class PairCard {
       + "half: type the last 12 letters there.");
   #may = element("p", { class: "pair-may", role: "status" });
   #life = element("p", { class: "muted small" });
+  #arrival = element("p", { class: "pair-arrival", role: "status" });
   #shown = element("div", { class: "pair-shown", hidden: true }, this.#picture,
     element("div", { class: "pair-words" },
       element("p", { class: "muted small" }, "Scan it, or type on the other device:"),
@@ -41,23 +47,47 @@ export class PairCard {
   #limits;
   #progress;
 
-  constructor(controller, notify) {
+  /** @param {() => void} shownCode called when a code is shown, so that devices are watched */
+  constructor(controller, notify, shownCode) {
     this.#controller = controller;
     this.#notify = notify;
+    this.#shownCode = shownCode;
     this.#progress = new KeyProgress(controller.browser.keyWorker, "Preparing the keys…");
     // A code that is shown keeps the limits with which it was made.
     this.#limits = new CodeLimits(controller, () => this.#hideCode());
     this.node = element("section", { class: "card pair", "aria-labelledby": "pair-title" },
       element("h2", { id: "pair-title" }, "Add a device"),
-      this.#lead, this.#shown, this.#may, this.#words, this.#limits.node, this.#problem,
-      this.#progress.node, this.#ask);
+      this.#lead, this.#arrival, this.#shown, this.#may, this.#words, this.#limits.node,
+      this.#problem, this.#progress.node, this.#ask);
   }
+
+  get isShown() { return this.#issued !== null; }
 
   /** Hides the code, so that it is not on the screen longer than needed, and limits the next one in
    * nothing. */
   hide() {
     this.#limits.reset();
+    this.#arrived = [];
     this.#hideCode();
+  }
+
+  /** Names the devices that have joined; a new device may still change its name. */
+  #showArrival() {
+    const { devices, checkWords } = this.#controller;
+    const arrived = devices.filter(({ deviceID }) => this.#arrived.includes(deviceID));
+    setText(this.#arrival, arrived.length > 0 ? arrivalText(arrived, checkWords !== null) : "");
+  }
+
+  /** Hides a code with which a device has joined. */
+  #handleArrival() {
+    if (!this.#issued) return;
+    const arrived = newcomers(this.#controller.devices, this.#former);
+    if (arrived.length === 0) return;
+    this.#arrived = arrived.map(({ deviceID }) => deviceID);
+    // The pressed button goes with the code.
+    if (this.#shown.contains(document.activeElement)) this.#ask.focus();
+    this.#issued = null;
+    this.#turn += 1;
   }
 
   #hideCode() {
@@ -68,6 +98,8 @@ export class PairCard {
   }
 
   show() {
+    this.#handleArrival();
+    this.#showArrival();
     const isLimited = scopeText(this.#controller.status.scope) !== "";
     setText(this.#lead, isLimited
       ? "Who has the code gets what this browser may use, and not more."
@@ -115,6 +147,8 @@ export class PairCard {
     this.#ask.disabled = true;
     const turn = this.#turn;
     try {
+      await this.#controller.refreshDevices({ isForced: true });
+      this.#former = this.#controller.devices.map(({ deviceID }) => deviceID);
       const issued = await this.#progress.during(
         () => this.#controller.lockstep.issueCode(options));
       if (turn === this.#turn) this.#display(issued);
@@ -127,6 +161,8 @@ export class PairCard {
 
   #display(issued) {
     this.#issued = issued;
+    this.#arrived = [];
+    this.#shownCode();
     this.#code.replaceChildren(...codeParts(issued.code));
     this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), "Pairing link as a QR code"));
   }

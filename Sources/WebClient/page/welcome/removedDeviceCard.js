@@ -64,7 +64,7 @@ export class RemovedDeviceCard {
   }
 
   async #signOut() {
-    const { hasUnsent, ...question } = signOutQuestion(this.#controller.status);
+    const { hasUnsent, unsent, ...question } = signOutQuestion(this.#controller.status);
     if (!await confirmAction(question)) return;
     try {
       await this.#controller.lockstep.signOut({ discardUnsent: hasUnsent, offline: true });

@@ -13,12 +13,12 @@ const rowsShown = 20;
  * @param {{zone: string, name: string, fields: object | null}[]} unsent
  * @returns {{why: string, title: string, rows: string[], rest: number, hint: string} | null}
  */
-export function removedDevice({ accountID, reason }, unsent) {
+export function removedDevice({ accountID }, unsent) {
   if (accountID === null) return null;
   const rows = unsent.slice(0, rowsShown).map(rowOf);
   return {
-    why: `This browser is not a device of its account any more: ${
-      (reason ?? "it was removed").replace(/\.$/u, "")}.`,
+    why: "This browser is not a device of its account any more: it was removed, or an older copy "
+      + "of the relay was put back.",
     title: unsent.length === 0 ? "All that is here was sent"
       : `${plural(unsent.length, "change")} that no other device has`,
     rows, rest: unsent.length - rows.length,
@@ -41,7 +41,7 @@ export function copyOf(unsent) { return `${serialize({ changes: unsent })}\n`; }
 /**
  * Returns the question to a person before this browser erases the account's data.
  *
- * @returns {{title: string, words: string, yes: string, hasUnsent: boolean}}
+ * @returns {{title: string, words: string, yes: string, hasUnsent: boolean, unsent: number}}
  */
 export function signOutQuestion({ waiting, parkedCount, askingCount, state }) {
   const unsent = waiting + parkedCount + askingCount;
@@ -52,6 +52,6 @@ export function signOutQuestion({ waiting, parkedCount, askingCount, state }) {
   return {
     title: "Sign out of this browser?", yes: unsent > 0 ? "Sign out and lose them" : "Sign out",
     words: `All that is kept here goes from this browser.${lost}${offline}`,
-    hasUnsent: unsent > 0,
+    hasUnsent: unsent > 0, unsent,
   };
 }

@@ -3,6 +3,7 @@ import { button, field, form } from "../components/controls.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyProgress } from "../components/keyProgress.js";
 import { showPhrase } from "../components/recoveryPhrase.js";
+import { takeFreeName } from "../devices/ownName.js";
 import { limits } from "../limits.js";
 import { codeIn, halvesOf } from "../text/deviceText.js";
 import { errorText } from "../text/syncText.js";
@@ -15,6 +16,7 @@ const about = "A timer, a clipboard, memos and habits, in step on all your devic
 export class WelcomeView {
   title = "Welcome";
   #controller;
+  #defaultName;
   #code = element("input", { type: "text", autocomplete: "off", autocapitalize: "characters",
     spellcheck: "false", placeholder: "XXXX-XXXX-XXXX", class: "code-input", maxlength: 200 });
   #name = element("input", { type: "text", autocomplete: "off", maxlength: limits.deviceName });
@@ -40,6 +42,7 @@ export class WelcomeView {
 
   constructor(controller, name) {
     this.#controller = controller;
+    this.#defaultName = name;
     this.#name.value = name;
     this.#progress = new KeyProgress(
       controller.browser.keyWorker, "Opening the account's keys…");
@@ -118,7 +121,13 @@ export class WelcomeView {
     try {
       if (code) await this.#progress.during(() => this.#joinByCode(code, deviceName));
       else await this.#createAccount(deviceName);
-      this.#code.value = "";
+      this.#forgetCode();
+      // Only what a person did not name: two devices may be meant to have one name.
+      if (code && deviceName === this.#defaultName) {
+        takeFreeName(lockstep, deviceName).catch(() => {});
+      }
+      // The browser may delete what it was not asked to keep. The answer may be no.
+      this.#controller.browser.persist().catch(() => {});
     } catch (error) {
       this.#showProblem(errorText(error));
     }
@@ -156,7 +165,7 @@ export class WelcomeView {
     else if (words) showPhrase(await lockstep.recoveryPhrase());
   }
 
-  /** Forgets a code that was used although nothing was joined. */
+  /** Forgets a code that was used, also if nothing was joined. */
   #forgetCode() {
     this.#code.value = "";
     this.#offered = null;
