@@ -223,6 +223,37 @@ def story_a_habit_is_counted_on_two_devices_and_nothing_is_counted_twice():
             datetime.date.today().isoformat() in phone.run("habits", "day")
 
 
+def story_habits_are_arranged_on_two_devices_at_once_and_nobody_is_asked():
+    """Both devices are offline; each move counts, and an edit of a habit meets no conflict."""
+    with devices() as (relay, phone, laptop):
+        for title in ("Draw", "Read", "Run", "Write"):
+            phone.run("habits", "add", title)
+        laptop.run("habits", "restore", "yes")
+        told = phone.run("habits", "move", "run", "1")
+        assert "moved: Run, now number 1" in told, told
+        for home in (phone, laptop):
+            home.run("sync")
+        relay.stop()
+        phone.run("habits", "move", "write", "1")
+        phone.run("habits", "archive", "draw")
+        laptop.run("habits", "move", "read", "9")
+        laptop.run("habits", "edit", "run", "--title", "Run far")
+        relay.start()
+        for home in (phone, laptop, phone):
+            home.run("sync")
+        for home in (phone, laptop):
+            titles = [habit["title"] for habit in home.json("habits", "list")["habits"]]
+            assert titles == ["Write", "Run far", "Read"], titles
+            assert len(home.json("habits", "stats")["habits"]) == 3
+            assert "  4  Draw" in home.run("habits", "list", "--archived")
+            assert home.json("habits", "conflicts")["conflicts"] == []
+        laptop.refuses("habits", "move", "draw", "1", says="is archived; unarchive it first")
+        laptop.refuses("habits", "move", "nothing", "1", says="nothing")
+        laptop.run("habits", "unarchive", "draw")
+        titles = [habit["title"] for habit in laptop.json("habits", "list")["habits"]]
+        assert sorted(titles) == ["Draw", "Read", "Run far", "Write"], titles
+
+
 def story_a_habit_changed_on_two_devices_waits_for_the_person():
     """Nothing is overwritten, other habits keep syncing, and the choice reaches all devices."""
     with devices() as (relay, phone, laptop):
