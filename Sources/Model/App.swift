@@ -35,6 +35,9 @@ package protocol App: Sendable {
   func unsealedChunks(in fields: JSONValue, of type: Name, zone: Name) -> [ChunkHash]
   /// Record types that orders and views are made from.
   var types: [Name] { get }
+  /// Returns the record types from which the answer to a question is made; `types` if not
+  /// implemented.
+  func types(for question: JSONValue) -> [Name]
   /// Returns the result of a person's order, a JSON object in the app's own format. Throws a
   /// sentence for the person if the order makes no sense now; then nothing is changed.
   func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome
@@ -65,6 +68,8 @@ extension App {
   @usableFromInline package func dueEdit(for record: Record) -> DueEdit? { nil }
 
   @usableFromInline package var types: [Name] { [] }
+
+  @usableFromInline package func types(for question: JSONValue) -> [Name] { types }
 
   @usableFromInline package var asksToRestore: [Name] { [] }
 
@@ -115,13 +120,38 @@ package struct DueEdit: Hashable, Sendable {
   @usableFromInline package var owner: String
   @usableFromInline package var graceMilliseconds: Int64
   @usableFromInline package var fields: JSONValue
+  /// Written to another record of the same zone, in the same transaction; nil for most edits.
+  @usableFromInline package var addition: DueAddition?
 
   @usableFromInline
-  package init(dueAt: Int64, owner: String, graceMilliseconds: Int64, fields: JSONValue) {
+  package init(
+    dueAt: Int64, owner: String, graceMilliseconds: Int64, fields: JSONValue,
+    addition: DueAddition? = nil
+  ) {
     self.dueAt = dueAt
     self.owner = owner
     self.graceMilliseconds = graceMilliseconds
     self.fields = fields
+    self.addition = addition
+  }
+}
+
+/// Member of an object in a record's field, which a due edit adds if the object lacks it. Every
+/// device that makes the edit adds the same member, so that it exists once.
+@usableFromInline
+package struct DueAddition: Hashable, Sendable {
+  @usableFromInline package var name: Name
+  @usableFromInline package var type: Name
+  /// Name of the field that holds the object.
+  @usableFromInline package var field: String
+  @usableFromInline package var member: JSONMember
+
+  @usableFromInline
+  package init(name: Name, type: Name, field: String, member: JSONMember) {
+    self.name = name
+    self.type = type
+    self.field = field
+    self.member = member
   }
 }
 

@@ -511,6 +511,8 @@ package enum Limits {
   @usableFromInline package static let catchUpMilliseconds: Int64 = 2_000
   /// Timed edits in one transaction, if one leads to the next.
   @usableFromInline package static let dueEdits = 100
+  /// Members of one object to which due edits add (`DueAddition`).
+  @usableFromInline package static let dueAdditions = 1_000
   /// Change in milliseconds from which a measured clock offset is written to the store.
   @usableFromInline package static let offsetNoteMilliseconds: Int64 = 500
   /// Change in milliseconds from which an offset is reported on its own: screens show it.

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import Testing
@@ -355,6 +356,39 @@ struct ReplicaSnapshotTests {
     #expect(harness.outcome.due == DueTimes())
     harness.perform(.makeDueEdits(isConnected: false))
     #expect(try harness.store.record(.desk("egg"))?.value == ["rings": 1])
+  }
+
+  @Test func whatTheEndOfACountdownAddsElsewhereIsThereOnce() throws {
+    var harness = try ReplicaHarness()
+    func egg(_ name: String, _ bell: String) -> Record {
+      harness.record(
+        name, TestApp.egg, ["dueAt": 999_000, "owner": "x", "bell": .string(bell)], at: 1, tag: 2)
+    }
+    try harness.apply([egg("egg", "a")])
+    harness.perform(.makeDueEdits(isConnected: false))
+    #expect(try harness.store.record(.desk("egg"))?.value == ["rings": 1])
+    #expect(try harness.store.record(.desk("bells"))?.value == ["rung": ["a": 999_000]])
+    // A second countdown names the same bell, and a third one another.
+    try harness.apply([egg("egg2", "a")])
+    harness.perform(.makeDueEdits(isConnected: false))
+    try harness.apply([egg("egg3", "b")])
+    harness.perform(.makeDueEdits(isConnected: false))
+    let bells: JSONValue = ["rung": ["a": 999_000, "b": 999_000]]
+    #expect(try harness.store.record(.desk("bells"))?.value == bells)
+    let sent = try harness.store.outbox().map(\.key.name.text).sorted()
+    #expect(sent == ["bells", "egg", "egg2", "egg3"])
+  }
+
+  @Test func aRecordAddedToKeepsWhatAPersonWroteThere() throws {
+    var harness = try ReplicaHarness()
+    try harness.apply([
+      harness.record("bells", TestApp.note, ["title": "mine", "rung": 5], at: 1, tag: 2),
+      harness.record(
+        "egg", TestApp.egg, ["dueAt": 999_000, "owner": "x", "bell": "a"], at: 1, tag: 3),
+    ])
+    harness.perform(.makeDueEdits(isConnected: false))
+    let bells: JSONValue = ["title": "mine", "rung": ["a": 999_000]]
+    #expect(try harness.store.record(.desk("bells"))?.value == bells)
   }
 
   @Test func anOwnAnswerFromBeyondTheCursorIsAGap() throws {

@@ -39,21 +39,62 @@ package enum TimerAction: Hashable, Sendable {
 }
 
 /// Question to the timer.
-package enum TimerQuestion: String, CaseIterable, Sendable {
+package enum TimerQuestion: Hashable, Sendable {
   /// The screen at this instant (`TimerScreen`).
   case screen
   /// Data for a large display (`TimerContents`).
   case board
   case settings
-  /// Totals (`TimerStatistics`).
-  case stats
+  /// Totals, and sums of periods (`TimerStatistics`).
+  case stats([TimerStatistics.Period])
+
+  private static let mostPeriods = 1_000
 
   package init(json: JSONValue) throws(EditRefusal) {
-    guard let question = Self.allCases.first(where: { $0.json == json }) else {
-      throw EditRefusal("the timer has no such view")
+    let periods = json["periods"]
+    let members = json.members?.count ?? 0
+    switch json["show"]?.string {
+    case "screen" where members == 1: self = .screen
+    case "board" where members == 1: self = .board
+    case "settings" where members == 1: self = .settings
+    case "stats" where members == 1: self = .stats([])
+    case "stats" where members == 2 && periods != nil: self = .stats(try Self.read(periods))
+    default: throw EditRefusal("the timer has no such view")
     }
-    self = question
   }
 
-  package var json: JSONValue { ["show": .string(rawValue)] }
+  static func isOfStatistics(_ json: JSONValue) -> Bool { json["show"]?.string == "stats" }
+
+  private static func read(_ value: JSONValue?) throws(EditRefusal) -> [TimerStatistics.Period] {
+    guard let values = value?.array, values.count <= mostPeriods else {
+      throw EditRefusal("periods must be a list of at most \(mostPeriods)")
+    }
+    var periods: [TimerStatistics.Period] = []
+    for value in values {
+      let period = TimerStatistics.Period(
+        name: try value.textMember("name"), from: try value.wholeMember("from"))
+      guard periods.last?.from ?? .min < period.from else {
+        throw EditRefusal("periods must be in the order of their beginnings")
+      }
+      periods.append(period)
+    }
+    return periods
+  }
+
+  package var json: JSONValue {
+    switch self {
+    case .screen: ["show": "screen"]
+    case .board: ["show": "board"]
+    case .settings: ["show": "settings"]
+    case .stats(let periods) where periods.isEmpty: ["show": "stats"]
+    case .stats(let periods):
+      [
+        "show": "stats",
+        "periods": .array(
+          periods.map {
+            ["name": .string($0.name), "from": .number(JSONNumber($0.from))]
+          }),
+      ]
+    }
+  }
 }

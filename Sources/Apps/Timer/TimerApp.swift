@@ -1,8 +1,9 @@
 import LockstepJSON
 import LockstepModel
 
-/// Pomodoro timer: zone `Timer`, the record `current` with the timer's state, and the record
-/// `settings` with the lengths of its phases.
+/// Pomodoro timer: zone `Timer`, the record `current` with the timer's state, the record `settings`
+/// with the lengths of its phases, and a record for each day with its completed focuses
+/// (`FocusDay`).
 package struct TimerApp: App {
   package static let zone = Name(trusted: "Timer")
   package static let stateKey = RecordKey(zone: zone, name: Name(trusted: "current"))
@@ -24,7 +25,11 @@ package struct TimerApp: App {
 
   /// Settings are merged field by field.
   package func rules(for type: Name) -> MergeRules? {
-    type == TimerApp.settingsType ? MergeRules() : nil
+    switch type {
+    case TimerApp.settingsType: MergeRules()
+    case FocusDay.type: FocusDay.rules
+    default: nil
+    }
   }
 
   package var timedTypes: [Name] { [TimerApp.stateType] }
@@ -38,7 +43,7 @@ package struct TimerApp: App {
     else { return nil }
     return DueEdit(
       dueAt: zeroAt, owner: owner, graceMilliseconds: TimerApp.graceMilliseconds,
-      fields: next.fields)
+      fields: next.fields, addition: FocusDay.addition(of: state))
   }
 
   /// Moves the timestamps of the edits that a local change added. The edit at zero of a countdown
@@ -85,6 +90,11 @@ package struct TimerApp: App {
 extension TimerApp {
   package var types: [Name] { [TimerApp.settingsType, TimerApp.stateType] }
 
+  /// Only statistics need the days, of which there is one more every day.
+  package func types(for question: JSONValue) -> [Name] {
+    TimerQuestion.isOfStatistics(question) ? types + [FocusDay.type] : types
+  }
+
   /// Applies an order. The outcome answers with the screen or with the settings.
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     switch try TimerAction(json: order) {
@@ -107,7 +117,10 @@ extension TimerApp {
     case .screen: TimerScreen(timer, at: state.now).view
     case .board: TimerContents(timer, settings: settings, of: state).view
     case .settings: settings.view
-    case .stats: TimerStatistics(timer, settings: settings, at: state.now).view(at: state.now)
+    case .stats(let periods):
+      TimerStatistics(
+        timer, days: state.records, settings: settings, periods: periods, at: state.now
+      ).view(at: state.now)
     }
   }
 

@@ -2,30 +2,71 @@ import LockstepJSON
 import LockstepModel
 import LockstepTerminal
 
-/// Figures of the timer, as far as its record has them: one record with a running total, and with
-/// the last edit alone. It has no history, so there are no figures by day or week, and no minutes.
+/// Figures of the timer: the running total of its record, and completed focuses by day, week, month
+/// or year, from the records of the days.
 package struct TimerStatistics: Hashable, Sendable {
+  /// A day, week, month or year of the person's calendar.
+  package struct Period: Hashable, Sendable {
+    /// `2026-03-01`, `2026-W09`, `2026-03` or `2026`.
+    package var name: String
+    /// Its first instant, milliseconds. It ends where the next period begins.
+    package var from: Int64
+
+    package init(name: String, from: Int64) {
+      self.name = name
+      self.from = from
+    }
+  }
+
+  package struct Sum: Hashable, Sendable {
+    package var pomodoros: Int64 = 0
+    package var milliseconds: Int64 = 0
+  }
+
   /// Completed focuses of the account, on all devices. Of two focuses that devices without a
-  /// connection completed at once, the total may count one.
+  /// connection completed at once, the total may count one; the figures of the days have both.
   package let completedPomodoros: Int64
   /// 0: there is no long break.
   package let longBreakEvery: Int64
-  /// Relay time at which the last focus was completed; nil if a person has used the timer since.
+  /// Relay time at which the last focus was completed; nil if none is known.
   package let lastFocusEndedAt: Int64?
+  /// One per period, in the order of `periods`.
+  package let sums: [Sum]
+  package let periods: [Period]
+  /// Number of focuses in the records of the days. Those of earlier versions are missing there.
+  package let counted: Int64
 
-  /// `instant`: relay time, in milliseconds.
-  package init(_ state: TimerState, settings: TimerSettings, at instant: Int64) {
+  /// `instant`: relay time, in milliseconds. `periods`: one after the other without gaps; the last
+  /// one ends at `instant`.
+  package init(
+    _ state: TimerState, days: [Record] = [], settings: TimerSettings, periods: [Period] = [],
+    at instant: Int64
+  ) {
+    let focuses = FocusDay.focuses(in: days, state, until: instant)
     var state = state
     state.advance(to: instant)
     completedPomodoros = max(0, state.completedPomodoros)
     longBreakEvery = settings.longBreakEvery
+    lastFocusEndedAt = [focuses.last?.endedAt, Self.focusEnd(of: state)].compactMap { $0 }.max()
+    counted = Int64(focuses.count)
+    self.periods = periods
+    var sums = [Sum](repeating: Sum(), count: periods.count)
+    var place = 0
+    for focus in focuses where focus.endedAt >= periods.first?.from ?? .max {
+      while place + 1 < periods.count, periods[place + 1].from <= focus.endedAt { place += 1 }
+      sums[place].pomodoros += 1
+      sums[place].milliseconds += focus.length
+    }
+    self.sums = sums
+  }
+
+  /// Returns the end of the focus that led to the shown phase; nil if a person has used the timer
+  /// since.
+  private static func focusEnd(of state: TimerState) -> Int64? {
     guard let shown = state.shown, shown.isMadeByTime,
       let act = TimerEdit(object: shown.act), act.phase == .focus
-    else {
-      lastFocusEndedAt = nil
-      return
-    }
-    lastFocusEndedAt = act.timestamp + act.remaining
+    else { return nil }
+    return act.timestamp + act.remaining
   }
 
   /// Number of pomodoros since the last long break; 0 without long breaks.
@@ -40,14 +81,49 @@ package struct TimerStatistics: Hashable, Sendable {
       let age = RowText.age(of: lastFocusEndedAt, at: now)
       lines.append("the last focus ended " + (age == "now" ? "just now" : age + " ago"))
     }
-    lines.append("The timer keeps no history: there are no figures by day or week.")
+    if !periods.isEmpty { lines += [""] + rows }
+    if !periods.isEmpty, counted < completedPomodoros {
+      let missing = completedPomodoros - counted
+      lines.append("\(missing) of them \(missing == 1 ? "has" : "have") no day: an earlier version")
+    }
+    return AppView(json: json, lines: lines)
+  }
+
+  private var json: JSONValue {
     func number(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
-    return AppView(
-      json: [
-        "completedPomodoros": number(completedPomodoros),
-        "longBreakEvery": number(longBreakEvery), "sinceLongBreak": number(inCycle),
-        "lastFocusEndedAt": lastFocusEndedAt.map(number) ?? .null, "hasHistory": false,
-      ],
-      lines: lines)
+    let periods = zip(periods, sums).map { period, sum -> JSONValue in
+      [
+        "name": .string(period.name), "from": number(period.from),
+        "pomodoros": number(sum.pomodoros), "milliseconds": number(sum.milliseconds),
+      ]
+    }
+    return [
+      "completedPomodoros": number(completedPomodoros),
+      "longBreakEvery": number(longBreakEvery), "sinceLongBreak": number(inCycle),
+      "lastFocusEndedAt": lastFocusEndedAt.map(number) ?? .null,
+      "withDay": number(counted), "periods": .array(periods),
+    ]
+  }
+
+  /// One row per period: its name, number, time and a bar.
+  private var rows: [String] {
+    let most = max(1, sums.map(\.pomodoros).max() ?? 1)
+    return zip(periods, sums).map { period, sum in
+      let length = Int(min(sum.pomodoros * Self.barCells / most, Self.barCells))
+      let bar = String(repeating: "█", count: sum.pomodoros == 0 ? 0 : max(1, length))
+      let row =
+        RowText.left(period.name, 12) + RowText.right("\(sum.pomodoros)", 5)
+        + RowText.right(Self.time(sum.milliseconds), 13)
+      return bar.isEmpty ? row : row + "  " + bar
+    }
+  }
+
+  private static let barCells: Int64 = 24
+
+  /// Returns hours and minutes, such as `1 h 40 min`.
+  private static func time(_ milliseconds: Int64) -> String {
+    let minutes = (milliseconds + 30_000) / 60_000
+    if milliseconds == 0 { return "–" }
+    return minutes < 60 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
   }
 }

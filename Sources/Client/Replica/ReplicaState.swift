@@ -384,7 +384,7 @@ extension ReplicaState {
     guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
     guard scope.includes(app.zone) else { return .failure(.outOfScope(app.zone, scope)) }
     if let question = try unansweredQuestion(of: app) { return .failure(question) }
-    let state = try state(of: app, clock)
+    let state = try state(of: app, app.types, clock)
     let outcome: AppOutcome
     do throws(EditRefusal) {
       outcome = try app.outcome(of: order, on: state)
@@ -414,7 +414,7 @@ extension ReplicaState {
     guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
     guard scope.includes(app.zone) else { return .failure(.outOfScope(app.zone, scope)) }
     if let question = try unansweredQuestion(of: app) { return .failure(question) }
-    let state = try state(of: app, clock)
+    let state = try state(of: app, app.types(for: question), clock)
     do throws(EditRefusal) {
       return .success(try app.view(question, of: state))
     } catch {
@@ -466,9 +466,11 @@ extension ReplicaState {
       EditRefusal("the process that holds this home has no app \(name); restart that process"))
   }
 
-  private func state(of app: any App, _ clock: ClockReading) throws(StorageError) -> AppState {
+  private func state(
+    of app: any App, _ types: [Name], _ clock: ClockReading
+  ) throws(StorageError) -> AppState {
     var records: [Record] = []
-    for type in app.types { records += try transaction.records(zone: app.zone, type: type) }
+    for type in types { records += try transaction.records(zone: app.zone, type: type) }
     var names = try deviceNames()
     if let identity, names[identity.credentials.device] == nil {
       names[identity.credentials.device] = identity.deviceName
@@ -640,6 +642,7 @@ extension ReplicaState {
         mark.key, type: held.type, fields: fields, stamp: stamp(after: held, clock),
         isMadeByTime: true,
         clock)
+      try add(edit.addition, in: mark.key.zone, clock)
       let next = merging.dueEdit(for: record)
       // An edit that leads to itself would be repeated for ever.
       due.set(next == edit ? nil : next, for: mark.key)
@@ -658,7 +661,32 @@ extension ReplicaState {
       _ = try writeChange(
         key, type: held.type, fields: fields, stamp: stamp(after: held, clock), isMadeByTime: true,
         clock)
+      try add(edit.addition, in: key.zone, clock)
     }
+  }
+
+  /// Writes what a due edit adds to another record. Nothing is written if the record has it, so an
+  /// edit that several devices make, or one makes twice, adds it once.
+  private mutating func add(
+    _ addition: DueAddition?, in zone: Name, _ clock: ClockReading
+  ) throws(StorageError) {
+    guard let addition else { return }
+    let key = RecordKey(zone: zone, name: addition.name)
+    let held = try transaction.record(key)
+    let current = held.flatMap { $0.isDeleted ? nil : $0 }
+    let fields = current?.value ?? [:]
+    let object = fields[addition.field] ?? [:]
+    guard object[addition.member.name] == nil,
+      object.members?.count ?? 0 < Limits.dueAdditions
+    else { return }
+    let context = EditContext(
+      current: current, stamp: stamp(after: held, clock), device: device)
+    let added = fields.setting(addition.field, to: object.setting([addition.member]))
+    let stamped = merging.stamped(added, of: addition.type, over: held, in: zone, context)
+    let bytes = stamped.serialized()
+    // If there is no room, the edit stands without it.
+    guard failure(of: bytes, type: addition.type, for: key) == nil else { return }
+    _ = try writeChange(key, type: addition.type, fields: bytes, stamp: context.stamp, clock)
   }
 
   /// Writes a local change: into the open entry, or into a new one.

@@ -55,15 +55,23 @@ enum AgentTimerCommand {
 
   private static let stats = Command(
     name: "stats",
-    summary: "Shows how many pomodoros were done in all.",
+    summary: "Shows the pomodoros done, by day, week, month or year.",
     discussion: """
-      The timer is one record with a running total, which all devices share. It has no history, so \
-      there are no figures by day or week.
+      A focus counts on the day on which it ended, in this machine's time zone, once for all \
+      devices. Weeks begin on Monday. The total also has those that ended before days were kept.
       """,
-    options: AgentApp.options
+    options: [period.entry, periods.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
-    try AgentApp.show(arguments, TimerApp().name, TimerQuestion.stats.json)
+    let unit = arguments[period] ?? .day
+    let periods = LocalCalendar.periods(
+      unit, last: arguments[periods] ?? unit.usualCount, until: SystemClock.moment().wall)
+    return try AgentApp.show(arguments, TimerApp().name, TimerQuestion.stats(periods).json)
   }
+
+  private static let period = CommandOption.optional(
+    "by", ValueKind<LocalCalendar.Unit>.choice, "Length of a period; day if not given.")
+  private static let periods = CommandOption.optional(
+    "last", ValueKind.integer(1...400), "Number of periods; 7 days, 8 weeks, 12 months or 5 years.")
 
   private static let status = Command(
     name: "status",

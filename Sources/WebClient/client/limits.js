@@ -33,6 +33,8 @@ export const limits = Object.freeze({
   editsOfOneChange: 400,
   /** Due edits in one transaction, if one leads to the next. */
   dueEdits: 100,
+  /** Members of one object to which due edits add. */
+  dueAdditions: 1_000,
   /** Copies of one merge, if copies conflict with other records of the same name. */
   copiesOfOneMerge: 16,
   /** Parked and undecided records that a status lists; further ones are only counted. */

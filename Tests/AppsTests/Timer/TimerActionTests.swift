@@ -19,12 +19,19 @@ struct TimerActionTests {
   }
 
   @Test func everyQuestionHasItsForm() throws {
-    let texts = [
-      #"{"show":"screen"}"#, #"{"show":"board"}"#, #"{"show":"settings"}"#, #"{"show":"stats"}"#,
+    let days = ["2026-03-01", "2026-03-02"].enumerated().map {
+      TimerStatistics.Period(name: $1, from: Int64($0) * 86_400_000)
+    }
+    let forms: [(TimerQuestion, String)] = [
+      (.screen, #"{"show":"screen"}"#), (.board, #"{"show":"board"}"#),
+      (.settings, #"{"show":"settings"}"#), (.stats([]), #"{"show":"stats"}"#),
+      (
+        .stats(days),
+        #"{"show":"stats","periods":[{"name":"2026-03-01","from":0},"#
+          + #"{"name":"2026-03-02","from":86400000}]}"#
+      ),
     ]
-    #expect(TimerQuestion.allCases.count == texts.count)
-    try expectForms(
-      Array(zip(TimerQuestion.allCases, texts)), write: \.json, read: TimerQuestion.init(json:))
+    try expectForms(forms, write: \.json, read: TimerQuestion.init(json:))
   }
 
   @Test func ofTwoChangesOfOneSettingTheLaterIsSent() {
@@ -42,5 +49,14 @@ struct TimerActionTests {
     let questions = ["{}", #"{"show":"dance"}"#, #"{"at":1,"show":"screen"}"#]
     expectRefusals(
       questions.map { ($0, "the timer has no such view") }, read: TimerQuestion.init(json:))
+    let periods = [
+      (#"{"periods":7,"show":"stats"}"#, "periods must be a list of at most 1000"),
+      (#"{"periods":[{"from":1}],"show":"stats"}"#, "name must be a text"),
+      (
+        #"{"periods":[{"from":1,"name":"a"},{"from":1,"name":"b"}],"show":"stats"}"#,
+        "periods must be in the order of their beginnings"
+      ),
+    ]
+    expectRefusals(periods, read: TimerQuestion.init(json:))
   }
 }

@@ -27,6 +27,26 @@ struct TimerAppTests {
     let rest = edit("mac", 61_000, "breakTime", left: 300_000).setting("duration", to: 300_000)
       .setting("act", to: act(1_000, "focus", left: 60_000))
     #expect(due?.fields == timer(done: 1, rest))
+    let name = Name(trusted: "focuses-1970-01-01")
+    let member = JSONMember("61000-mac", 60_000)
+    #expect(
+      due?.addition
+        == DueAddition(name: name, type: FocusDay.type, field: "focuses", member: member))
+  }
+
+  @Test func onlyTheEndOfAFocusOfAKnownLengthAddsToItsDay() {
+    let longDevice = String(repeating: "m", count: 65)
+    let others = [
+      edit("mac", 1_000, "breakTime", left: 60_000), edit("mac", 1_000, "snooze", left: 60_000),
+      edit("mac", 1_000, "focus", left: 0), edit(longDevice, 1_000, "focus", left: 60_000),
+    ]
+    for other in others {
+      let due = app.dueEdit(for: current(timer(other)))
+      #expect(due != nil && due?.addition == nil)
+    }
+    // A focus that was paused counts with its whole length.
+    let resumed = edit("mac", 1_000, "focus", left: 1_000).setting("duration", to: 1_500_000)
+    #expect(app.dueEdit(for: current(timer(resumed)))?.addition?.member.value == 1_500_000)
   }
 
   @Test func nothingElseIsDue() {

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepJSON
+import LockstepModel
 import Testing
 
 struct TimerStatisticsTests {
@@ -32,14 +33,60 @@ struct TimerStatisticsTests {
     }
   }
 
-  @Test func theAppSaysThatItKeepsNoHistory() throws {
+  private func day(_ date: String, _ focuses: JSONValue) -> Record {
+    let fields: JSONValue = ["focuses": focuses]
+    return Record(
+      zone: TimerApp.zone, name: Name(trusted: "focuses-" + date), type: FocusDay.type,
+      fields: fields.serialized(), modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
+  }
+
+  @Test func focusesAreSummedByPeriodEachOnce() {
+    let day: Int64 = 86_400_000
+    let days = [
+      self.day("1970-01-01", ["3600000-mac": 1_500_000, "7200000-phone": 1_500_000]),
+      self.day("1970-01-02", ["86400000-mac": 3_000_000, "x": 5, "90000000-mac": -1]),
+    ]
+    // The timer's record says again that the focus of the second day has ended.
+    let running = timer(done: 3, edit("mac", day - 60_000, "focus", left: 60_000))
+    let periods = [
+      TimerStatistics.Period(name: "a", from: 3_600_001),
+      TimerStatistics.Period(name: "b", from: day),
+      TimerStatistics.Period(name: "c", from: 2 * day),
+    ]
+    let figures = TimerStatistics(
+      TimerState(fields: running), days: days, settings: TimerSettings(fields: nil),
+      periods: periods, at: 3 * day)
+    #expect(figures.counted == 3 && figures.completedPomodoros == 4)
+    #expect(figures.sums.map(\.pomodoros) == [1, 1, 0])
+    #expect(figures.sums.map(\.milliseconds) == [1_500_000, 3_000_000, 0])
+    #expect(figures.lastFocusEndedAt == day)
+  }
+
+  @Test func aFocusThatHasJustEndedCountsBeforeItIsWritten() {
+    let running = timer(edit("mac", 1_000, "focus", left: 60_000))
+    let period = [TimerStatistics.Period(name: "1970-01-01", from: 0)]
+    func pomodoros(at instant: Int64) -> Int64 {
+      TimerStatistics(
+        TimerState(fields: running), settings: TimerSettings(fields: nil), periods: period,
+        at: instant
+      ).sums[0].pomodoros
+    }
+    #expect(pomodoros(at: 60_999) == 0 && pomodoros(at: 61_000) == 1)
+  }
+
+  @Test func theViewShowsARowForEachPeriod() throws {
     let table = AppTable(TimerApp())
-    let view = try table.view(["show": "stats"])
+    let periods = [
+      TimerStatistics.Period(name: "2026-02-28", from: table.now - 86_400_000),
+      TimerStatistics.Period(name: "2026-03-01", from: table.now),
+    ]
+    let view = try table.view(TimerQuestion.stats(periods).json)
     #expect(
       view.lines == [
-        "0 pomodoros done in all, on all devices together", "0 of 4 until the long break",
-        "The timer keeps no history: there are no figures by day or week.",
+        "0 pomodoros done in all, on all devices together", "0 of 4 until the long break", "",
+        "2026-02-28      0            –", "2026-03-01      0            –",
       ])
-    #expect(view.json["hasHistory"] == false && view.json["lastFocusEndedAt"] == .null)
+    #expect(view.json["periods"]?.array?.count == 2 && view.json["withDay"] == 0)
+    #expect(try table.view(["show": "stats"]).lines.count == 2)
   }
 }

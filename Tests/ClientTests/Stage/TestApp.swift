@@ -63,8 +63,14 @@ struct TestApp: App {
     if let again = fields["again"], let owner = fields["owner"] {
       rung = rung.setting("dueAt", to: again).setting("owner", to: owner)
     }
+    let bell = fields["bell"]?.string.map {
+      DueAddition(
+        name: Name(trusted: "bells"), type: TestApp.note, field: "rung",
+        member: JSONMember($0, .number(JSONNumber(dueAt))))
+    }
     return DueEdit(
-      dueAt: dueAt, owner: fields["owner"]?.string ?? "", graceMilliseconds: 2_000, fields: rung)
+      dueAt: dueAt, owner: fields["owner"]?.string ?? "", graceMilliseconds: 2_000, fields: rung,
+      addition: bell)
   }
 
   func restamped(_ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64)

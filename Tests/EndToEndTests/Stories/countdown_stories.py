@@ -52,6 +52,18 @@ def check_long_focus(phone, laptop):
         shown = home.timer("status")
         assert shown["stateType"] == "focus" and shown["remaining"] > 20 * 60_000, shown
         assert shown["completedPomodoros"] == 1, shown
+        check_one_focus(home)
+
+
+def check_one_focus(home):
+    """The focus that ended counts once, whatever number of devices noticed it."""
+    for unit in ("day", "week", "month", "year"):
+        shown = home.timer("stats", "--by", unit, "--last", "3")
+        assert shown["withDay"] == 1 and len(shown["periods"]) == 3, shown
+        sums = [(it["pomodoros"], it["milliseconds"]) for it in shown["periods"]]
+        # The second to last, if midnight was between.
+        done = (1, round(FOCUS * 60_000))
+        assert sums in ([(0, 0), (0, 0), done], [(0, 0), done, (0, 0)]), shown
 
 
 def story_a_lid_that_was_closed_over_the_end_of_a_focus_and_of_its_break():
@@ -78,7 +90,7 @@ def story_a_device_without_a_network_lets_the_focus_and_its_break_end_by_itself(
         start_next_focus(phone)
         wait_until(lambda: now() > over, "the break to be over")
         wait_until(lambda: laptop.timer("status")["stateType"] == "idle" and
-                   laptop.status()["waiting"] == 1,
+                   laptop.status()["waiting"] == 2,
                    lambda: f"it to be written: {laptop.status()}")
         proxy.listen()
         check_long_focus(phone, laptop)

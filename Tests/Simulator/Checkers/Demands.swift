@@ -60,6 +60,7 @@ package struct Demands {
       case let history as CausalHistory<FileFact>: file(key, history, fields)
       case let history as CausalHistory<HabitFact>: habit(key, history, fields)
       case let history as CheckInHistory: history.difference(fields)
+      case let history as FocusDayHistory: history.difference(fields)
       case let history as StampedHistory: item(key, history, fields)
       // The record has no history.
       case nil: nil

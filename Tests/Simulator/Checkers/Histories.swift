@@ -56,6 +56,7 @@ package final class Histories {
       case TimerApp.stateType: CausalHistory<TimerFact>(environment: environment)
       case TimerApp.settingsType:
         SettingsHistory(CausalHistory<SettingFact>(environment: environment))
+      case FocusDay.type: FocusDayHistory()
       case TablesApp.type: TableHistory(rules: TablesApp.rules)
       case NotesApp.type:
         CausalHistory<NoteFact>(

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { focuses } from "../../../Sources/WebClient/apps/timer/focusDay.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
+import { TimerState } from "../../../Sources/WebClient/apps/timer/timerModel.js";
 import {
   clock, nextSecond, timerScreen,
 } from "../../../Sources/WebClient/apps/timer/timerScreen.js";
@@ -68,11 +70,36 @@ test("a countdown is due when it reaches zero, by the record alone", () => {
   };
   assert.deepEqual(timerApp.dueEdit(record(fields)), {
     dueAt: 61_000, owner: "mac", graceMilliseconds: 2_000, fields: timer(1, rest),
+    addition: {
+      name: "focuses-1970-01-01", type: "FocusDay", field: "focuses", member: ["61000-mac", 60_000],
+    },
   });
   for (const it of [record(timer(0, edit("mac", 1, "idle"))), record(null),
     record(fields, { type: "Settings" }), record(fields, { name: "other" })]) {
     assert.equal(timerApp.dueEdit(it), null);
   }
+});
+
+test("a break, and a focus of no known length, add nothing to the day", () => {
+  const rest = timer(1, edit("mac", 1_000, "breakTime", { left: 60_000 }));
+  assert.equal("addition" in timerApp.dueEdit(record(rest)), false);
+  const bare = timer(0, edit("mac", 1_000, "focus", { left: 0 }));
+  assert.equal("addition" in timerApp.dueEdit(record(bare)), false);
+});
+
+test("the focuses of all days count once, the one that has just ended too", () => {
+  const day = (name, focuses) => ({ zone: "Timer", name, type: "FocusDay", fields: { focuses } });
+  const records = [
+    day("focuses-1970-01-01", { "61000-mac": 60_000, "90000-phone": 30_000, "later": 5,
+      "100-mac": -1, "99999999-mac": 60_000 }),
+    day("focuses-1970-01-02", null),
+  ];
+  const state = TimerState.of(timer(1, edit("mac", 1_000, "focus", { left: 60_000 })));
+  const known = [{ endedAt: 61_000, length: 60_000 }, { endedAt: 90_000, length: 30_000 }];
+  assert.deepEqual(focuses(records, state, 95_000), known);
+  const next = TimerState.of(timer(2, edit("mac", 91_000, "focus", { left: 4_000 })));
+  assert.deepEqual(focuses(records, next, 95_000), [...known, { endedAt: 95_000, length: 4_000 }]);
+  assert.deepEqual(focuses(records, next, 94_999), known);
 });
 
 test("a wrong clock is corrected in what the change brought, and in nothing else", () => {

@@ -25,11 +25,14 @@ async function away() {
   device.socket.end(1006);
   await device.environment.advance(20_000);
   assert.equal((await shown(device)).stateType, "idle");
-  assert.equal((await device.store.load()).outbox.length, 1);
+  // The end of the focus, and the focus among those of its day.
+  const { outbox } = await device.store.load();
+  assert.deepEqual(outbox.map(({ type }) => type), ["TimerState", "FocusDay"]);
   return { device, begunAt };
 }
 
-const shown = async (device) => (await device.store.load()).records[0].record.fields.edits[0];
+const shown = async (device) => (await device.store.load()).records
+  .find(({ record }) => record.name === "current").record.fields.edits[0];
 
 /** Reconnects the page, which receives the relay's version with the answer to its save. */
 async function back(device, fields) {
@@ -41,12 +44,14 @@ async function back(device, fields) {
   await settled();
   device.answerTimeRequests();
   await settled();
-  const { id } = socket.last("save");
+  const { id, records } = socket.last("save");
   const server = change(device, fields, 2);
-  await device.receive({ op: "saved", id, since: "a1.1", token: "a1.2",
-    results: [{ name: "current", conflict: server }] });
-  await device.receive({ op: "changes", since: "a1.1", token: "a1.2", more: false,
-    changes: [server] });
+  await device.receive({ op: "saved", id, since: "a1.1", token: "a1.3",
+    results: records.map(({ name }) =>
+      (name === "current" ? { name, conflict: server } : { name, tag: 3 })) });
+  const day = records.find(({ name }) => name !== "current");
+  await device.receive({ op: "changes", since: "a1.1", token: "a1.3", more: false,
+    changes: [server, { ...day, zone: "Timer", device: "page", tag: 3, deleted: false }] });
   await device.environment.advance(2_000);
 }
 

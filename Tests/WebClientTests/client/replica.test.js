@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { world, worldOf } from "./support/device.js";
 import { fittingName } from "../../../Sources/WebClient/client/fields.js";
 import { fingerprint } from "../../../Sources/WebClient/client/record.js";
+import { MergeRules } from "../../../Sources/WebClient/model/mergeRules.js";
 import { choice, echo, modelApp, note, set } from "./support/modelApp.js";
 
 test("an edit shows at once, reaches the relay, and the other device", () => {
@@ -284,6 +285,37 @@ function countdowns() {
   laptop.sync(relay);
   return { relay, phone, laptop, start };
 }
+
+test("what two devices add at the end of one countdown is there once", () => {
+  const addition = { name: "day", type: "Day", field: "ends", member: ["1-phone", 60] };
+  const app = {
+    ...countdown,
+    rules: { Day: MergeRules.of({ fields: { ends: "greatestEach" } }) },
+    dueEdit: (it) => (it.type === "Countdown" && countdown.dueEdit(it)
+      ? { ...countdown.dueEdit(it), addition } : null),
+  };
+  const [relay, phone, laptop] = worldOf([app], "phone", "laptop");
+  phone.change({ name: "c", type: "Countdown",
+    fields: { owner: "phone", zeroAt: phone.now + 1_000 } });
+  phone.sync(relay);
+  laptop.sync(relay);
+  for (const device of [phone, laptop]) {
+    device.now += 5_000;
+    device.step({ task: "makeDueEdits", isConnected: false });
+    device.step({ task: "makeDueEdits", isConnected: false });
+    assert.deepEqual(device.fields("day").ends, { "1-phone": 60 });
+  }
+  for (const device of [phone, laptop, phone]) device.sync(relay);
+  assert.deepEqual([phone, laptop].map((it) => it.fields("day").ends),
+    [{ "1-phone": 60 }, { "1-phone": 60 }]);
+  // Another countdown adds to what is there.
+  Object.assign(addition, { member: ["9-phone", 25] });
+  phone.change({ name: "c", type: "Countdown",
+    fields: { owner: "phone", zeroAt: phone.now + 1_000 } });
+  phone.now += 1_000;
+  phone.step({ task: "makeDueEdits", isConnected: true });
+  assert.deepEqual(phone.fields("day").ends, { "1-phone": 60, "9-phone": 25 });
+});
 
 test("who starts anew what had run out is not undone by a device that sees it later", () => {
   const { relay, phone, laptop, start } = countdowns();

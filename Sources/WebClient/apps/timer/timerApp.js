@@ -2,6 +2,7 @@ import { member, setting } from "../../json/jsonValue.js";
 import { MergeRules } from "../../model/mergeRules.js";
 import { isDeleted } from "../../model/resolver.js";
 import { EditRefusal } from "../edit.js";
+import { focusAddition, focusDayType } from "./focusDay.js";
 import { timerResolver } from "./timerResolver.js";
 import { afterZero, handle, timerEvents } from "./timerMachine.js";
 import { TimerState } from "./timerModel.js";
@@ -16,8 +17,9 @@ const settingsType = "Settings";
 const graceMilliseconds = 2_000;
 
 /**
- * Pomodoro timer: zone `Timer`, the record `current` with the timer's state, and the record
- * `settings` with the lengths of its phases and the sound at their ends. Actions:
+ * Pomodoro timer: zone `Timer`, the record `current` with the timer's state, the record `settings`
+ * with the lengths of its phases and the sound at their ends, and a record for each day with its
+ * completed focuses (`focusDay.js`). Actions:
  *
  *     {do: "start", length?} · {do: "pause"} · {do: "resume"} · {do: "stop"} · {do: "skip"} ·
  *     {do: "snooze", length?} · {do: "set", settings: {name: value}} ·
@@ -27,29 +29,34 @@ export const timerApp = Object.freeze({
   name: "timer",
   zone,
   isOwn: true,
-  types: Object.freeze([settingsType, stateType]),
+  types: Object.freeze([settingsType, stateType, focusDayType]),
   /** Record types for which `dueEdit` may return an edit. */
   timedTypes: Object.freeze([stateType]),
 
   resolvers: Object.freeze({ [stateType]: timerResolver }),
 
-  /** Settings are merged field by field. */
-  rules: Object.freeze({ [settingsType]: MergeRules.of({ fields: { "*": "newest" } }) }),
+  /** Settings are merged field by field, and the focuses of a day are united. */
+  rules: Object.freeze({
+    [settingsType]: MergeRules.of({ fields: { "*": "newest" } }),
+    [focusDayType]: MergeRules.of({ fields: { focuses: "greatestEach" } }),
+  }),
 
   /**
    * Returns the edit that the app makes without a person when relay time reaches `dueAt`, the end
    * of a countdown; null if the record has no such edit. The edit depends only on the record, so
    * every device makes the same one. The owner makes it first; the others wait `graceMilliseconds`
-   * while they are connected.
+   * while they are connected. `addition`: member of an object in another record, which the edit
+   * adds if it is missing.
    */
   dueEdit(record) {
     if (record.name !== "current" || record.type !== stateType || isDeleted(record)) return null;
     const state = TimerState.of(record.fields);
     const next = afterZero(state);
     if (!next) return null;
+    const addition = focusAddition(state);
     return {
       dueAt: Number(state.shown.zeroAt), owner: state.shown.deviceID, graceMilliseconds,
-      fields: next.fields,
+      fields: next.fields, ...(addition ? { addition } : {}),
     };
   },
 

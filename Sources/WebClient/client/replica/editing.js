@@ -1,4 +1,4 @@
-import { equal, frozen, isObject } from "../../json/jsonValue.js";
+import { equal, frozen, isObject, member, members, setting } from "../../json/jsonValue.js";
 import { faultOfName, faultOfSetFields, faultOfZone, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import {
@@ -299,11 +299,29 @@ function makeDueEditsOfAll(state, clock) {
 }
 
 function makeDueEdit(state, held, edit, clock) {
-  return writeChange(state, {
+  const record = writeChange(state, {
     zone: held.zone, name: held.name, type: held.type, fields: edit.fields,
     chunks: chunksNamed(chunksBeside(held), edit.fields),
     stamp: stampAfter(state, held, clock), isMadeByTime: true,
   }, clock);
+  if (edit.addition) addMember(state, held.zone, edit.addition, clock);
+  return record;
+}
+
+/** Writes what a due edit adds to another record. Nothing is written if the record has it, so an
+ * edit that several devices make, or one makes twice, adds it once. */
+function addMember(state, zone, { name, type, field, member: [title, value] }, clock) {
+  const held = state.transaction.record(keyOf({ zone, name }));
+  const fields = shown(alive(held))?.fields ?? {};
+  const object = member(fields, field);
+  if (member(object, title) !== undefined || members(object).length >= limits.dueAdditions) return;
+  const added = setting(fields, { [field]: setting(object, { [title]: value }) });
+  const chunks = chunksBeside(held);
+  const change = { zone, name, type, fields: added, chunks, stamp: stampAfter(state, held, clock) };
+  const stamped = state.merging.stamped(change, held);
+  const whole = { ...change, fields: stamped, chunks: chunksNamed(chunks, stamped) };
+  // If there is no room, the edit stands without it.
+  if (hasRoomFor(state, whole)) writeChange(state, whole, clock);
 }
 
 function hasRoomFor({ transaction: { outbox }, sealing }, change) {

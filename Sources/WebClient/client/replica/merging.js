@@ -22,7 +22,8 @@ import { recordOf } from "./outbox.js";
  *     to: number}) => object,
  *   timedTypes?: string[],
  *   dueEdit?: (record: import("../record.js").Record) =>
- *     {dueAt: number, owner: string, graceMilliseconds: number, fields: object} | null,
+ *     {dueAt: number, owner: string, graceMilliseconds: number, fields: object,
+ *       addition?: {name: string, type: string, field: string, member: [string, any]}} | null,
  *   boundedTypes?: string[],
  *   surplus?: (type: string, records: import("../record.js").Record[]) => string[],
  * }} App

@@ -5,6 +5,7 @@ import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { AlertCard } from "./alerts/alertCard.js";
 import { FloatingCountdown } from "./floatingCountdown.js";
+import { StatisticsCard } from "./statisticsCard.js";
 import { changedSettings, settingFields, timerModel } from "./timerModel.js";
 
 const radius = 140;
@@ -41,6 +42,7 @@ export class TimerView {
   #alerts;
   #alertCard;
   #floating;
+  #statistics;
 
   constructor(controller, notify, { alerts }) {
     this.#controller = controller;
@@ -50,6 +52,7 @@ export class TimerView {
     this.#alertCard = new AlertCard(controller, alerts, notify);
     this.#floating = new FloatingCountdown(controller.browser,
       { act: (order) => this.act(order), read: () => this.#read() });
+    this.#statistics = new StatisticsCard(controller);
     const ring = svgElement("svg", { viewBox: "0 0 300 300", class: "ring", "aria-hidden": "true" },
       svgElement("circle", { class: "ring-ground", cx: 150, cy: 150, r: radius }), this.#ring);
     this.node = element("section", { class: "view timer", "aria-label": "Timer" },
@@ -61,7 +64,8 @@ export class TimerView {
       this.#floating.isAvailable && button("Float the countdown", () => this.#float(),
         { kind: "quiet", class: "button quiet float" }),
       element("p", { class: "timer-summary" }, this.#count),
-      this.#by, this.#announcement, this.#settings.node, this.#alertCard.node);
+      this.#by, this.#announcement, this.#settings.node, this.#alertCard.node,
+      this.#statistics.node);
   }
 
   get shortcuts() {
@@ -93,6 +97,7 @@ export class TimerView {
     this.#settings.show();
     this.#alertCard.show();
     this.#floating.show();
+    this.#statistics.show();
   }
 
   async #float() {
