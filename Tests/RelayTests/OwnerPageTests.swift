@@ -36,7 +36,7 @@ struct OwnerPageTests {
     /// One status for each way.
     var statuses: [Int]
 
-    init(_ method: String, _ path: String, _ body: String? = nil, _ statuses: [Int]) {
+    init(_ method: String, _ path: String, body: String? = nil, _ statuses: [Int]) {
       self.method = method
       self.path = path
       self.body = body
@@ -44,9 +44,9 @@ struct OwnerPageTests {
     }
 
     /// A call of the owner's that succeeds with `status`.
-    init(owner method: String, _ path: String, _ body: String? = nil, _ status: Int) {
+    init(owner method: String, _ path: String, body: String? = nil, _ status: Int) {
       self.init(
-        method, "/v1/admin/" + path, body, [status, 401, status, 404, 401, status])
+        method, "/v1/admin/" + path, body: body, [status, 401, status, 404, 401, status])
     }
   }
 
@@ -61,10 +61,10 @@ struct OwnerPageTests {
     Row("GET", "/status", [200, 200, 200, 404, 404, 404]),
     Row("GET", "/metrics", [200, 200, 200, 404, 404, 404]),
     Row(owner: "GET", "accounts", 200),
-    Row(owner: "POST", "accounts", #"{"label":"dad"}"#, 201),
+    Row(owner: "POST", "accounts", body: #"{"label":"dad"}"#, 201),
     Row(owner: "GET", "accounts/A", 200),
-    Row(owner: "PUT", "accounts/A/plan", #"{"zones":null}"#, 200),
-    Row(owner: "POST", "accounts/A/pairings", "{}", 201),
+    Row(owner: "PUT", "accounts/A/plan", body: #"{"zones":null}"#, 200),
+    Row(owner: "POST", "accounts/A/pairings", body: "{}", 201),
     Row(owner: "GET", "accounts/A/devices", 200),
     Row(owner: "GET", "accounts/A/changes", 200),
     Row(owner: "GET", "accounts/A/chunks/C", 200),
@@ -79,7 +79,7 @@ struct OwnerPageTests {
     Row(owner: "GET", "metrics", 200),
     Row(owner: "DELETE", "accounts/A", 204),
     Row("POST", "/v1/admin/codes", [201, 404, 404, 404, 404, 404]),
-    Row("POST", "/v1/admin/sessions", #"{"code":"x"}"#, [404, 401, 401, 404, 401, 401]),
+    Row("POST", "/v1/admin/sessions", body: #"{"code":"x"}"#, [404, 401, 401, 404, 401, 401]),
     Row("PUT", "/v1/admin/store", [405, 405, 405, 404, 405, 405]),
     Row("DELETE", "/v1/admin/sessions", [404, 401, 204, 404, 401, 204]),
   ]
