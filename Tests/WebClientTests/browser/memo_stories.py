@@ -40,6 +40,20 @@ TYPES_ON = """() => {
 }"""
 
 
+# Closes a memo, and opens and closes the next before the browser has gone back. `opens`: opens one
+# more.
+HASTE = """async (opens) => {
+  const act = async (selector, at = 0) => {
+    document.querySelectorAll(selector)[at].click();
+    for (let step = 0; step < 100; step += 1) await null;
+  };
+  await act(".memo-back");
+  await act(".memo-row", 1);
+  await act(".memo-back");
+  if (opens) await act(".memo-row", 0);
+}"""
+
+
 class MemoStories(Story):
     def account(self, crashes=False, **options):
         """Returns a person with an account, in the memos, and a laptop of that account."""
@@ -248,6 +262,23 @@ class MemoStories(Story):
         self.text(person).fill("Written at once")
         person.page.go_back()
         expect(self.rows(person)).to_have_count(2)
+        self.assertTrue(person.page.url.endswith("#memos"))
+        person.page.wait_for_url("**/#memos")
+
+    def test_haste_between_the_list_and_memos_leads_nowhere_else(self):
+        person, laptop = self.account(viewport={"width": 390, "height": 844})
+        self.add(person, laptop, "One", "Two")
+        for opens in (False, True, False):
+            self.opens(person, "One")
+            person.page.wait_for_url("**/#memo=*")
+            person.page.evaluate(HASTE, opens)
+            if opens:
+                expect(self.text(person)).to_have_value("Two")
+                person.page.wait_for_url("**/#memo=*")
+                person.page.go_back()
+            person.page.wait_for_url("**/#memos")
+            expect(self.rows(person)).to_have_count(2)
+            expect(self.rows(person).first).to_be_visible()
 
     def types_without_a_pause(self, person, text):
         """Types a text that the page has not saved yet, as a draft that it has kept."""

@@ -3,31 +3,43 @@
  * reload opens it again. A memo that is opened from another replaces that in the history.
  */
 export class MemoAddress {
-  /** Resolves once the browser has left the address of the last memo. */
-  #left = Promise.resolve();
+  /** Name of the memo that is to be in the address; null for the list. */
+  #wanted = null;
+  /** True while the browser goes back: what is wanted meanwhile is written when it has arrived. */
+  #isLeaving = false;
 
-  async open(name) {
-    await this.#left;
-    const address = `#memo=${encodeURIComponent(name)}`;
+  open(name) { this.#want(name); }
+
+  close() { this.#want(null); }
+
+  #want(name) {
+    this.#wanted = name;
+    if (this.#isLeaving) return;
+    if (name !== null) this.#write(`#memo=${encodeURIComponent(name)}`);
+    else if (isMemo()) this.#leave();
+  }
+
+  #write(address) {
     if (location.hash === address) return;
-    if (isMemos()) history.replaceState(history.state, "", address);
+    if (isMemo()) history.replaceState(history.state, "", address);
     else history.pushState({ isMemo: true }, "", address);
   }
 
-  close() {
-    if (!isMemos()) return;
+  #leave() {
     if (!history.state?.isMemo) {
       history.replaceState(null, "", "#memos");
       return;
     }
-    this.#left = new Promise((resolve) => {
-      addEventListener("popstate", () => resolve(), { once: true });
-    });
+    this.#isLeaving = true;
+    addEventListener("popstate", () => {
+      this.#isLeaving = false;
+      this.#want(this.#wanted);
+    }, { once: true });
     history.back();
   }
 }
 
-const isMemos = () => location.hash.startsWith("#memo=");
+const isMemo = () => location.hash.startsWith("#memo=");
 
 /** Returns the name of the memo in an address; null if there is none. @param {string} hash */
 export function memoInAddress(hash) {

@@ -54,7 +54,7 @@ export class MemoEditor {
 
   /**
    * @param {object} parts `library`, `drafts`; `orders`: `notify(words, offer?)`,
-   *   `opened(name | null, isFromAddress)`, called when another memo is opened, or none,
+   *   `opened(name | null, isInAddress)`, called when another memo is opened, or none,
    *   `decide(conflict)`, `versions(memo)`, `remove(memo)` and `words()`, those that are searched
    */
   constructor(controller, { library, drafts, orders }) {
@@ -141,15 +141,16 @@ export class MemoEditor {
   /** Closes the memo. Text that cannot be saved stays as a draft. */
   async close({ isFromAddress = false } = {}) {
     if (!this.#isOpen) return;
-    const name = this.#name;
+    const [name, draftID] = [this.#name, this.#draftID];
     if (!await this.#save()) this.#orders.notify("Not saved: the text is kept here as a draft.");
-    if (this.#name === name) this.#leave(isFromAddress);
+    // Otherwise another memo was opened meanwhile. A new name is in the address.
+    if (this.#draftID === draftID) this.#leave(isFromAddress && this.#name === name);
   }
 
   /** Saves before another view is shown. Text that cannot be saved stays in the editor. */
   async leaveView() {
-    const name = this.#name;
-    if (await this.#save() && this.#name === name) this.#leave(true);
+    const draftID = this.#draftID;
+    if (await this.#save() && this.#draftID === draftID) this.#leave(true);
   }
 
   #leave(isFromAddress = false) {
@@ -252,7 +253,7 @@ export class MemoEditor {
       this.#was = content;
       setText(this.#saved, "Saved");
       this.#keepDraft();
-      this.#orders.opened(this.#name, true);
+      this.#orders.opened(added, added === name);
       return true;
     } catch (error) {
       setText(this.#saved, [errorText(error), this.#drafts.problem].join(" ").trim());

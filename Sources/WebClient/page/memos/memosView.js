@@ -206,7 +206,7 @@ export class MemosView {
   #opened(name, isFromAddress) {
     this.show();
     if (name !== null) {
-      if (this.node.isConnected) this.#address.open(name);
+      if (this.node.isConnected && !isFromAddress) this.#address.open(name);
       return;
     }
     if (!isFromAddress) this.#address.close();
