@@ -359,6 +359,29 @@ class MemoStories(Story):
         self.saved(person)
         self.assertEqual(person.page.evaluate(KEPT, "drafts"), [])
 
+    def test_a_draft_that_cannot_be_saved_is_deleted_and_brought_back(self):
+        person, laptop = self.account()
+        self.add(person, laptop, "Keys")
+        for title in ("Too long", "Keys"):
+            if title == "Keys":
+                self.opens(person, title)
+                expect(self.text(person)).to_have_value("Keys")
+            else:
+                person.press("New memo")
+                expect(self.text(person)).to_have_value("")
+            text = f"{title}\n" + "x" * (1 << 20)
+            self.text(person).fill(text)
+            expect(person.page.get_by_text("shorten it")).to_be_visible()
+            person.press("Delete this memo")
+            expect(self.rows(person).filter(has_text=title)).to_have_count(0)
+            self.assertEqual(person.page.evaluate(KEPT, "drafts"), [])
+            person.press("Undo")
+            expect(self.text(person)).to_be_visible()
+            self.assertEqual(self.text(person).input_value(), text)
+            self.text(person).fill(f"{title}, short")
+            self.saved(person)
+            self.assertEqual(person.page.evaluate(KEPT, "drafts"), [])
+
     def has_two_versions(self, **options):
         """A memo is written here and on the laptop without the relay; both are kept."""
         person, laptop = self.account(**options)

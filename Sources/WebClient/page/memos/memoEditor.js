@@ -31,6 +31,8 @@ export class MemoEditor {
   #draftID = null;
   #rest = null;
   #isPreview = false;
+  /** True while the person's own order deletes the memo. */
+  #isRemoving = false;
   /** Saves run one after the other: the next begins with the result of the last. */
   #saving = Promise.resolve();
   #text = element("textarea", { class: "memo-text", "aria-label": "Memo", spellcheck: "true",
@@ -55,7 +57,7 @@ export class MemoEditor {
   /**
    * @param {object} parts `library`, `drafts`; `orders`: `notify(words, offer?)`,
    *   `opened(name | null, isInAddress)`, called when another memo is opened, or none,
-   *   `decide(conflict)`, `versions(memo)`, `remove(memo)` and `words()`, those that are searched
+   *   `decide(conflict)`, `versions(memo)`, `remove(name)` and `words()`, those that are searched
    */
   constructor(controller, { library, drafts, orders }) {
     this.#controller = controller;
@@ -169,12 +171,13 @@ export class MemoEditor {
     const isFixed = this.#isFixed;
     this.#text.readOnly = isFixed;
     const memo = this.#memo;
-    show(this.#remove, memo !== null);
+    // Also a draft that could not be saved.
+    show(this.#remove, memo !== null || this.#drafts.of(this.#name) !== null);
     show(this.#versions, memo !== null);
     this.#showConflict(this.#conflict, isFixed);
     if (!this.#isNew && !this.#isUnsaved) {
       if (memo !== null && memo.modifiedAt > (this.#seenAt ?? 0)) this.#follow(memo);
-      else if (memo === null && this.#seenAt !== null) return this.#gone();
+      else if (memo === null && this.#seenAt !== null && !this.#isRemoving) return this.#gone();
     }
     setAttribute(this.#previewButton, "aria-pressed", String(this.#isPreview));
     show(this.#text, !this.#isPreview);
@@ -257,6 +260,7 @@ export class MemoEditor {
       return true;
     } catch (error) {
       setText(this.#saved, [errorText(error), this.#drafts.problem].join(" ").trim());
+      this.show();
       return false;
     }
   }
@@ -294,14 +298,13 @@ export class MemoEditor {
     if (memo !== null) await this.#orders.versions(memo);
   }
 
-  /** Deletes the open memo. */
+  /** Deletes the open memo, or its draft if it is not stored. */
   async remove() {
     await this.#save();
-    const memo = this.#memo;
-    if (memo === null) return;
-    const typed = this.#isUnsaved ? this.#drafts.of(memo.name) : null;
-    if (!await this.#orders.remove(memo, typed)) return;
-    if (typed) this.#drafts.remove(typed.id);
-    if (this.#name === memo.name) this.#leave();
+    const name = this.#name;
+    this.#isRemoving = true;
+    const isRemoved = await this.#orders.remove(name);
+    this.#isRemoving = false;
+    if (isRemoved && this.#name === name) this.#leave();
   }
 }

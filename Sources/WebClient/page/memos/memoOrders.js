@@ -26,15 +26,18 @@ export class MemoOrders {
     this.#open = open;
   }
 
-  /** Deletes a memo, and offers to undo it. `draft`: text that could not be saved. Resolves with
-   * true if the memo is deleted. */
-  async remove({ name }, draft) {
+  /** Deletes a memo and its draft, and offers to undo it. Resolves with true if it is deleted. */
+  async remove(name) {
     const record = this.#controller.lockstep.record(memosApp.zone, name);
+    const draft = this.#drafts.of(name);
+    if (record === null && draft === null) return false;
     try {
       const versions = await this.#versions.of(name);
-      await this.#controller.act(memosApp, { do: "remove", memo: name });
-      this.#notify("Deleted on all devices.",
-        { words: "Undo", act: () => this.#restore(record, versions, draft) });
+      if (record !== null) await this.#controller.act(memosApp, { do: "remove", memo: name });
+      if (draft !== null) await this.#drafts.remove(draft.id);
+      const words = record === null ? "The draft is deleted." : "Deleted on all devices.";
+      this.#notify(words,
+        { words: "Undo", act: () => this.#restore(name, { record, versions, draft }) });
       return true;
     } catch (error) {
       this.#notify(errorText(error));
@@ -42,13 +45,16 @@ export class MemoOrders {
     }
   }
 
-  async #restore({ name, fields }, versions, draft) {
+  async #restore(name, { record, versions, draft }) {
     await this.#act(async () => {
-      await this.#controller.act(memosApp, { do: "restore", memo: name, fields });
-      await this.#versions.keep(versions);
-      if (draft) await this.#drafts.keep(draft);
+      if (record !== null) {
+        const { fields } = record;
+        await this.#controller.act(memosApp, { do: "restore", memo: name, fields });
+        await this.#versions.keep(versions);
+      }
+      if (draft !== null) await this.#drafts.keep(draft);
       await this.#openIfThere(name);
-      this.#notify("The memo is back.");
+      this.#notify(record === null ? "The draft is back." : "The memo is back.");
     });
   }
 
@@ -98,7 +104,9 @@ export class MemoOrders {
 
   /** In a tab that does not lead, a new memo may come a moment later. */
   async #openIfThere(name) {
-    if (name !== undefined && this.#library.memo(name) !== null) await this.#open(name);
+    if (name === undefined) return;
+    const isThere = this.#library.memo(name) !== null || this.#drafts.of(name) !== null;
+    if (isThere) await this.#open(name);
   }
 
   #keepText(name, { content, modifiedAt, device }, until) {

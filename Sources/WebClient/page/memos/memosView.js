@@ -64,7 +64,7 @@ export class MemosView {
     this.#editor = new MemoEditor(controller, { library: this.#library, drafts: this.#drafts,
       orders: { notify, words: () => this.#words,
         opened: (name, isFromAddress) => this.#opened(name, isFromAddress),
-        remove: (...memo) => this.#orders.remove(...memo),
+        remove: (name) => this.#orders.remove(name),
         decide: (conflict) => this.#orders.decide(conflict),
         versions: (memo) => this.#orders.showVersions(memo) } });
     controller.subscribe(() => this.#followAccount());
@@ -163,9 +163,8 @@ export class MemosView {
 
   /** Deletes a memo by its row; the open one with what is typed in it. */
   async #remove(key) {
-    if (key === this.#editor.name) return this.#editor.remove();
-    const memo = this.#library.memo(key);
-    if (memo !== null) await this.#orders.remove(memo, null);
+    if (key === this.#editor.name) await this.#editor.remove();
+    else await this.#orders.remove(key);
   }
 
   #tagChip({ key, tag, count, isChosen }) {
