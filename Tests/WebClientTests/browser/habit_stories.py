@@ -251,6 +251,10 @@ class HabitStories(Story):
             laptop.run("sync")
             person.page.get_by_text("Archived habits").click()
             self.looks_right(person, "archived")
+            person.press("One more, Glasses of water")
+            undo = person.page.get_by_role("button", name="Undo")
+            # The word stands in one line beside a sentence of two.
+            self.assertLess(undo.bounding_box()["height"], 50)
             person.press("Arrange")
             self.looks_right(person, "arranging")
             person.press("Done")
