@@ -272,7 +272,7 @@ struct OwnerPageTests {
     let client = HTTPClient(relay, listenerKind: .admin)
     let path = "/v1/admin/accounts/\(account.text)/devices/\(id.text)"
     #expect(try client.call("DELETE", path, token: token).status == 204)
-    #expect(relay.reports.contains(.deviceRevoked(account, id)))
+    #expect(relay.reports.contains(.accountEvent(account, .deviceRevoked(id), label: "")))
     #expect(try HTTPClient(relay).call("GET", "/v1/devices", token: device.token).status == 401)
     #expect(socket.isClosed)
     let other = try relay.newAccount()

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import LockstepCommandLine
 import LockstepModel
+import LockstepStorageFiles
 
 /// Folder for backups. Each backup is a subfolder named by its time, so that names sort by time:
 ///
