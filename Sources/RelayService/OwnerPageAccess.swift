@@ -4,8 +4,8 @@ import LockstepRuntime
 /// Rule for the owner's page at the public address: nobody on the path may read its sessions.
 enum OwnerPageAccess {
   /// Returns a fault, with its next step, if the page would be served by plain HTTP beyond this
-  /// machine. A proxy that is trusted, or a public URL with https://, says that TLS ends in front of
-  /// the relay.
+  /// machine. A proxy that is trusted, or a public URL with https://, says that TLS ends before the
+  /// relay.
   static func fault(of arguments: Arguments) -> String? {
     guard arguments[RelayCommand.hasAdminPage] else { return nil }
     let hasCertificate =

@@ -15,8 +15,8 @@ final class StoreMetrics: Sendable {
     self.measures = Locked(measures)
   }
 
-  /// `store`: its location. `fault`: returns a fault in its files. `certificateEnd`: returns the end
-  /// of the relay's certificate.
+  /// `store`: its location. `fault`: returns a fault in its files. `certificateEnd`: returns the
+  /// end of the relay's certificate.
   func source(
     of store: StoreLocation, fault: @escaping @Sendable () -> StorageError? = { nil },
     certificateEnd: @escaping @Sendable () -> Int64? = { nil }

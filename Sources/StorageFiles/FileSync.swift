@@ -16,8 +16,8 @@ package enum FileSync {
     return fsync(descriptor) == 0
   }
 
-  /// Flushes a file, or the names in a folder, by its path. Returns false if that failed; `errno` is
-  /// the reason.
+  /// Flushes a file, or the names in a folder, by its path. Returns false if that failed; `errno`
+  /// is the reason.
   package static func flush(path: String) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }

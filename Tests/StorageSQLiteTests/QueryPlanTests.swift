@@ -38,6 +38,8 @@ struct QueryPlanTests {
           "SELECT number, made_at, account, length(words) FROM batches ORDER BY number LIMIT ?",
           // One row.
           "FROM opening",
+          // An index of only these rows; and all labels, for a new one that has no key.
+          "WHERE label_key IS NULL", "SELECT account, label FROM accounts WHERE label <> ''",
         ])
     }
     #expect(connection.statements.count > 25)

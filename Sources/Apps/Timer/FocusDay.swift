@@ -40,7 +40,9 @@ package enum FocusDay {
     }
     var state = state
     while let zeroAt = state.zeroAt, zeroAt <= instant, let next = state.afterZero() {
-      if let member = addition(of: state)?.member { known[member.name] = focus(member) }
+      if let member = addition(of: state)?.member, known[member.name] == nil {
+        known[member.name] = focus(member)
+      }
       state = next
     }
     return known.values.filter { $0.endedAt <= instant }

@@ -419,11 +419,7 @@ struct HTTPConnection: Sendable {
       case .owner(let call):
         try performStep(Owner().perform(call, body: body, in: context), &channel, &services)
       case .ownerProcess(let call):
-        let token = (exchange?.value.head.headers).flatMap(RequestCheck.bearerToken)
-        let hash = token.map { TokenHash(DeviceToken.hash($0)) }
-        answer(
-          try services.answer(to: call, body: body, token: hash, from: channel.network), &channel,
-          &services)
+        try performOwnerCall(call, body, &channel, &services)
       case .signed(let call):
         guard let session = channel.session,
           let headers = exchange?.value.head.headers
@@ -436,6 +432,18 @@ struct HTTPConnection: Sendable {
     } catch {
       answer(Answer(error), &channel, &services)
     }
+  }
+
+  /// Performs a call about the owner's sessions or the process.
+  private mutating func performOwnerCall(
+    _ call: OwnerProcessCall, _ body: [UInt8], _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) throws(Refusal) {
+    let token = (exchange?.value.head.headers).flatMap(RequestCheck.bearerToken)
+    let hash = token.map { TokenHash(DeviceToken.hash($0)) }
+    answer(
+      try services.answer(to: call, body: body, token: hash, from: channel.network), &channel,
+      &services)
   }
 
   private mutating func readOwnPage(

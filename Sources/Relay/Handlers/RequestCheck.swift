@@ -9,7 +9,7 @@ enum RequestCheck {
   static func refusal(
     ofOriginOf call: Call, _ crossOrigin: CrossOrigin
   ) -> Refusal? {
-    if crossOrigin == .ownPagesOnly(isForeign: true) { return CrossOrigin.ownerRefusal }
+    if crossOrigin == .foreignToOwner { return CrossOrigin.ownerRefusal }
     guard crossOrigin == .foreign else { return nil }
     switch call {
     case .socket, .unauthenticated(.createAccount), .unauthenticated(.join):

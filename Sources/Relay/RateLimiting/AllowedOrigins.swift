@@ -67,9 +67,11 @@ enum CrossOrigin: Hashable, Sendable {
   /// A page that may read the answer.
   case allowed(String)
   case foreign
-  /// Any page, for a call that only the owner's page may make: no page of another origin may read
-  /// the answer, whatever origins are allowed.
-  case ownPagesOnly(isForeign: Bool)
+  /// For a call that only the owner's page may make: no page of another origin may read the answer,
+  /// whatever origins are allowed.
+  case ownPagesOnly
+  /// A page that is not the owner's, for such a call.
+  case foreignToOwner
 
   /// `own` is evaluated only if the request has an origin.
   init(_ headers: HTTPHeaders, _ allowed: AllowedOrigins, own: @autoclosure () -> String?) {
@@ -84,20 +86,20 @@ enum CrossOrigin: Hashable, Sendable {
   /// A request to the owner's page or of it. `own`: the origins of that page.
   init(ofOwner headers: HTTPHeaders, own: @autoclosure () -> [String?]) {
     guard let origin = headers["Origin"] else {
-      self = .ownPagesOnly(isForeign: headers.count(of: "Origin") > 0)
+      self = headers.count(of: "Origin") > 0 ? .foreignToOwner : .ownPagesOnly
       return
     }
     let isOwn =
       headers.count(of: "Origin") == 1
       && AllowedOrigins.normalized(origin).map(own().compactMap(\.self).contains) == true
-    self = .ownPagesOnly(isForeign: !isOwn)
+    self = isOwn ? .ownPagesOnly : .foreignToOwner
   }
 
   /// True if the answer to a preflight allows nothing. A page needs none for its own origin.
   var allowsNoPreflight: Bool {
     switch self {
     case .none, .allowed: false
-    case .foreign, .ownPagesOnly: true
+    case .foreign, .ownPagesOnly, .foreignToOwner: true
     }
   }
 
@@ -110,7 +112,7 @@ enum CrossOrigin: Hashable, Sendable {
 
   /// Adds the header fields for browsers. `exposes`: header fields that a page may read.
   func addFields(to headers: inout HTTPHeaders, _ allowed: AllowedOrigins, exposes: String) {
-    if case .ownPagesOnly = self { return }
+    if self == .ownPagesOnly || self == .foreignToOwner { return }
     if allowed == .any {
       headers.append("Access-Control-Allow-Origin", "*")
     } else {

@@ -27,8 +27,8 @@ struct TimerActionTests {
       (.settings, #"{"show":"settings"}"#), (.stats([]), #"{"show":"stats"}"#),
       (
         .stats(days),
-        #"{"show":"stats","periods":[{"name":"2026-03-01","from":0},"#
-          + #"{"name":"2026-03-02","from":86400000}]}"#
+        #"{"periods":[{"from":0,"name":"2026-03-01"},"#
+          + #"{"from":86400000,"name":"2026-03-02"}],"show":"stats"}"#
       ),
     ]
     try expectForms(forms, write: \.json, read: TimerQuestion.init(json:))

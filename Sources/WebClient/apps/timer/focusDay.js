@@ -66,10 +66,11 @@ export function focuses(records, state, instant) {
     .sort((left, right) => left.endedAt - right.endedAt || left.length - right.length);
 }
 
-/** Leaves out what no focus can be. */
+/** Adds a focus that is not known; leaves out what no focus can be. */
 function add(known, name, value) {
   const end = /^(\d{1,16})-/.exec(name);
   const length = wholeNumber(value);
-  if (!end || length === undefined || length <= 0n || length > lengthMost) return;
+  if (known.has(name) || !end || length === undefined) return;
+  if (length <= 0n || length > lengthMost) return;
   known.set(name, { endedAt: Number(end[1]), length: Number(length) });
 }
