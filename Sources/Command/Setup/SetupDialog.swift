@@ -34,15 +34,16 @@ struct SetupDialog {
   func plan() throws(CommandFailure) -> SetupPlan {
     let address = try address()
     let certificate = try certificate(for: address)
+    let proxyNetwork = certificate == .proxy ? try proxyNetwork() : nil
     var plan = SetupPlan(
       address: address, certificate: certificate,
       listen: arguments[SetupCommand.listen] ?? ownListen, proxies: known["trust-proxy"],
       isOpen: try isOpen(), store: arguments[SetupCommand.store], hasIPv6: NetworkAddress.hasIPv6)
+    plan.proxyNetwork = proxyNetwork
     switch certificate {
     case .acme: plan.email = try consent()
     case .files: plan.files = try files()
-    case .proxy: plan.proxyNetwork = try proxyNetwork()
-    case .none: break
+    case .proxy, .none: break
     }
     if arguments[SetupCommand.proxyNetwork] != nil, certificate != .proxy {
       throw CommandFailure("--proxy-network needs --tls proxy", exitCode: .usage)

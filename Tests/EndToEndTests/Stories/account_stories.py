@@ -241,7 +241,8 @@ def story_a_plan_bounds_what_is_saved_at_once():
         expect(person.save(record("d")), 402, "planRequired")
         assert "has a new plan" not in relay.text()
         owner.run("plan", person.account, "--all")
-        assert f"an account has a new plan (account {person.account})" in relay.text()
+        told = f'an account has a new plan (account {person.account}, label mum)'
+        assert told in relay.text(), relay.text()
         expect(person.save(record("d")), 200)
 
 
@@ -298,7 +299,7 @@ def story_a_person_is_invited_by_a_link():
         owner.refused("pair", "mum", "--expires-in", "8d", code=2, says=["7d"])
         relay.stop()
         told = owner.run("pair", "mum")
-        assert "give it to this command" in told and "#code" not in told, told
+        assert "or give --public-url URL here" in told and "#code" not in told, told
         told = owner.run("pair", "mum", "--public-url", "https://sync.example.org:443/")
         assert "  https://sync.example.org/#code=" in told and "machine alone" not in told, told
 
