@@ -39,6 +39,8 @@ class Terminal:
                     styles.clear()
                 elif code == 39:
                     styles -= {31, 32, 33}
+                elif code == 49:
+                    styles.discard(231)
                 elif code in STYLES:
                     styles.add(code)
             names = " ".join(STYLES[code] for code in sorted(styles))
