@@ -64,7 +64,7 @@ struct ScriptedNode: Node {
     case .ordered(.deadlines(let delays)):
       deadlines = delays.enumerated().map { (moment.instant.advanced(milliseconds: $1), $0) }
     case .deadlineReached:
-      for deadline in deadlines where deadline.at <= moment.instant {
+      for deadline in deadlines.sorted(by: { $0.at < $1.at }) where deadline.at <= moment.instant {
         report(.deadline(deadline.name))
       }
       deadlines.removeAll { $0.at <= moment.instant }

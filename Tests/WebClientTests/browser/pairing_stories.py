@@ -41,7 +41,8 @@ class PairingStories(Story):
         self.relay.stop()
         self.relay.is_open = False
         self.relay.start()
-        person = self.visitor()
+        person = self.visitor(service_workers="allow")
+        person.may_miss_the_relay = True
         person.open()
         hint = person.page.get_by_text("The owner of this relay makes the accounts")
         create = person.page.get_by_role("button", name="Make a new account")

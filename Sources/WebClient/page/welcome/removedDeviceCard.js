@@ -34,8 +34,8 @@ export class RemovedDeviceCard {
     show(this.node, left !== null);
     if (!left) return;
     // The unsent changes are read again when one of these values changes.
-    const { accountID, waiting, parkedCount, askingCount } = status;
-    const now = [accountID, waiting, parkedCount, askingCount].join(" ");
+    const { accountID, state, waiting, parkedCount, askingCount } = status;
+    const now = [accountID, state, waiting, parkedCount, askingCount].join(" ");
     if (now !== this.#shown) {
       this.#shown = now;
       this.#read();
