@@ -62,7 +62,15 @@ enum RelayAdminCommand {
       within 10 minutes:
         \(link)
       """
-    guard isLocal, let port = address(link)?.port else { return begin }
+    guard isLocal, let address = address(link) else {
+      guard address(link)?.isSecure == false else { return begin }
+      return begin + """
+
+        This address has no TLS: whoever is on the way can read the session. Better listen at
+        127.0.0.1 alone (--admin-listen 127.0.0.1:5626), and forward it with ssh -L.
+        """
+    }
+    let port = address.port
     return begin + """
 
       From another machine, first forward the address to it, and leave this open:

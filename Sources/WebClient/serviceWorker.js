@@ -20,6 +20,9 @@ const requiredPath = "/page/main.js";
 /** Maximum number of files, far above that of a shell: more files mean a chain of links
  * without an end. */
 const filesMax = 500;
+/** True for the paths of the owner's page. It is no part of a shell, and gets nothing that scripts
+ * of other pages could have put into one. */
+const isOwners = (pathname) => pathname === "/admin" || pathname.startsWith("/admin/");
 /** Shells of the open pages, by client id. */
 const shells = new Map();
 
@@ -32,7 +35,7 @@ self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim(
 self.addEventListener("fetch", (event) => {
   const { origin, pathname } = new URL(event.request.url);
   const isOurs = event.request.method === "GET" && origin === self.location.origin
-    && !pathname.startsWith("/v1/");
+    && !pathname.startsWith("/v1/") && !isOwners(pathname);
   if (!isOurs) return;
   event.respondWith(respond(event, pathname));
   // If this fails (offline, or during the relay's own update), the next opening tries again.
@@ -41,9 +44,16 @@ self.addEventListener("fetch", (event) => {
 
 async function respond(event, pathname) {
   if (event.request.mode === "navigate") shells.set(event.resultingClientId, await newestShell());
-  const shell = shells.get(event.resultingClientId || event.clientId) ?? await newestShell();
+  const shell = shells.get(event.resultingClientId || event.clientId)
+    ?? await shellOf(event.clientId);
   const cached = shell && await (await caches.open(shell)).match(pathname);
   return cached ?? fetch(event.request);
+}
+
+/** Returns the shell of a page that this worker has not opened; null for the owner's page. */
+async function shellOf(clientId) {
+  const client = clientId ? await self.clients.get(clientId) : undefined;
+  return client && isOwners(new URL(client.url).pathname) ? null : newestShell();
 }
 
 async function newestShell() {

@@ -86,6 +86,15 @@ extension RelayServices {
       ? nil : Answer(RelayServices.endedSession)
   }
 
+  /// Throws unless the token is that of a session.
+  mutating func requireSession(_ token: ArraySlice<UInt8>?) throws(Refusal) {
+    let hash = token.map { TokenHash(DeviceToken.hash($0)) }
+    let now = moment.instant
+    guard let hash, adminSessions.withTable({ $0.hasSession(hash, at: now) }) else {
+      throw RelayServices.endedSession
+    }
+  }
+
   private mutating func issueCode() -> Answer {
     let code = Base64.encodeURL(secrets.bytes(RelayServices.codeBytes))
     let (hash, now) = (TokenHash(DeviceToken.hash(code)), moment.instant)
@@ -102,15 +111,15 @@ extension RelayServices {
     guard let code = try AdminBody.parsed(body)["code"]?.string else {
       throw Refusal(.badRequest, "`code` must be the code of the link.")
     }
-    try countGuess(from: address)
     let token = DeviceToken.make(from: secrets)
     let (codeHash, now) = (TokenHash(DeviceToken.hash(code)), moment.instant)
     let hash = TokenHash(DeviceToken.hash(token))
     guard adminSessions.withTable({ $0.beginSession(hash, byCode: codeHash, at: now) }) else {
+      // Only wrong codes count, so that nobody keeps the owner out by sending them.
+      try countGuess(from: address)
       if let wait = admission.guesses.totalWait(at: now) { throw Admission.tooManyGuesses(wait) }
       throw RelayServices.wrongCode
     }
-    uncountGuess(from: address)
     actions.append(.report(.ownerSignedIn(address)))
     let json: JSONValue = [
       "token": .string(token),

@@ -417,6 +417,7 @@ struct HTTPConnection: Sendable {
         if call == .createAccount { try channel.countNewAccount(&services) }
         try performStep(step, &channel, &services)
       case .owner(let call):
+        try requireOwner(channel, &services)
         try performStep(Owner().perform(call, body: body, in: context), &channel, &services)
       case .ownerProcess(let call):
         try performOwnerCall(call, body, &channel, &services)
@@ -434,12 +435,22 @@ struct HTTPConnection: Sendable {
     }
   }
 
+  /// Throws if the owner's session has ended since the head of the request was read.
+  private func requireOwner(
+    _ channel: borrowing ConnectionChannel, _ services: inout RelayServices
+  ) throws(Refusal) {
+    guard channel.opening.listenerKind != .control else { return }
+    let token = (exchange?.value.head.headers).flatMap(RequestCheck.bearerToken)
+    try services.requireSession(token)
+  }
+
   /// Performs a call about the owner's sessions or the process.
   private mutating func performOwnerCall(
     _ call: OwnerProcessCall, _ body: [UInt8], _ channel: inout ConnectionChannel,
     _ services: inout RelayServices
   ) throws(Refusal) {
     let token = (exchange?.value.head.headers).flatMap(RequestCheck.bearerToken)
+    if call != .signIn { try requireOwner(channel, &services) }
     let hash = token.map { TokenHash(DeviceToken.hash($0)) }
     answer(
       try services.answer(to: call, body: body, token: hash, from: channel.network), &channel,

@@ -341,3 +341,27 @@ class AdminStories(Story):
     def checked(self, owner, place):
         self.has_no_barrier(owner, place)
         self.is_not_too_wide(owner, place)
+
+    def test_the_page_at_the_public_address_takes_nothing_of_other_pages(self):
+        self.relay.stop()
+        self.relay.has_admin_page = True
+        self.relay.start()
+        owner = self.visitor(service_workers="allow")
+        page = owner.open()
+        owner.has_its_files_kept()
+        # A script of another page of this origin has put its own file among those that are kept.
+        page.evaluate("""async () => {
+          for (const name of await caches.keys()) {
+            const cache = await caches.open(name);
+            for (const { url } of await cache.keys()) {
+              if (!url.endsWith("controls.js")) continue;
+              const headers = { "Content-Type": "text/javascript" };
+              await cache.put(url, new Response("globalThis.isOthers = true;", { headers }));
+            }
+          }
+        }""")
+        url = json.loads(run("relay", "admin", "--json", *self.store))["url"]
+        self.assertTrue(url.startswith(self.relay.url), url)
+        owner.open(url.removeprefix(self.relay.url))
+        expect(page.get_by_role("heading", level=1, name="Accounts")).to_be_visible()
+        self.assertIsNone(page.evaluate("() => globalThis.isOthers ?? null"))

@@ -48,6 +48,7 @@ class Relay:
         self.wakes = []
         self.environment = {}
         self.is_open = True
+        self.has_admin_page = False
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-browser-"))
         self.url = None
         self.owners_url = None
@@ -57,7 +58,8 @@ class Relay:
     def start(self):
         listen = self.url.removeprefix("http://") if self.url else "127.0.0.1:0"
         self.process = subprocess.Popen(
-            [PROGRAM, "relay", *(["--open"] if self.is_open else []), "--listen", listen, "--admin-listen", "127.0.0.1:0",
+            [PROGRAM, "relay", *(["--open"] if self.is_open else []), "--listen", listen,
+             "--admin-listen", "127.0.0.1:0", *(["--admin-page"] if self.has_admin_page else []),
              "--host", "relay.test", "--disk-floor", "0", "--store", self.folder / "store",
              *(["--origin", self.origin] if self.origin else []),
              *(["--pages", self.pages] if self.pages else []), *self.wakes],
