@@ -30,7 +30,8 @@ enum AgentHabitsCommand {
     "day", ValueKind.text("DATE"), "The day, such as 2026-03-01; today if not given.")
   private static let isCount = CommandOption.flag("count", "It is counted, not checked.")
   private static let target = CommandOption.optional(
-    "target", ValueKind.integer(1...Int(Limits.habitCount)), "Goal: times per day.")
+    "target", ValueKind.integer(1...Int(Limits.habitCount)),
+    "Goal: times per day; one with more than 1 is counted.")
   private static let title = CommandOption.optional(
     "title", ValueKind.text("TITLE"), "The new title.")
   private static let isArchived = CommandOption.flag(
@@ -44,9 +45,10 @@ enum AgentHabitsCommand {
     options: [isCount.entry, target.entry] + AgentApp.options,
     operands: Command.Operands("TITLE", "Its title.")
   ) { arguments throws(CommandFailure) in
+    let goal = Int64(arguments[target] ?? 1)
     let action = HabitAction.add(
       name: AgentApp.newName, title: arguments.operands[0],
-      kind: arguments[isCount] ? .count : .checkbox, target: Int64(arguments[target] ?? 1))
+      kind: arguments[isCount] || goal > 1 ? .count : .checkbox, target: goal)
     return try AgentApp.order(arguments, app, action.json)
   }
 

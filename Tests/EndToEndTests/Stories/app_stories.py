@@ -197,7 +197,8 @@ def story_an_editor_writes_a_memo():
 def story_a_habit_is_counted_on_two_devices_and_nothing_is_counted_twice():
     """Both devices are offline; the sums are the same whichever device syncs first."""
     with devices() as (relay, phone, laptop):
-        phone.run("habits", "add", "Water", "--count", "--target", "8")
+        # What has a goal of more than one is counted.
+        phone.run("habits", "add", "Water", "--target", "8")
         phone.run("habits", "add", "Run")
         laptop.run("habits", "restore", "yes")
         laptop.run("habits", "count", "water", "+2", "--day", "2026-03-01")

@@ -331,6 +331,7 @@ class SealedStories(Story):
         self.has_no_barrier(person, "the question before a removal")
         dialog.get_by_role("button", name="Remove").click()
         expect(page.get_by_text("“lost” is removed.")).to_be_visible()
+        expect(page.get_by_text("The recovery phrase is another one now")).to_be_visible()
         expect(page.get_by_text("could not get")).to_have_count(0)
         expect(page.locator(".compare li").first).not_to_have_text(words[0])
         self.writes_memo(person)

@@ -106,6 +106,10 @@ export function lastDeviceWords(hasKeys, { unsent, isOffline }) {
   return words;
 }
 
+/** Text after a removal, which makes new keys. */
+export const newPhraseText = "The recovery phrase is another one now; what was written down before "
+  + "opens nothing new. Press “Show the recovery phrase”, and write the words down.";
+
 /** Returns the text about devices that did not get new keys; null if there are none. */
 export function pairAgainText(devices) {
   if (devices.length === 0) return null;

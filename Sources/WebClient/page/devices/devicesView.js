@@ -8,7 +8,7 @@ import { errorText } from "../text/syncText.js";
 import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
 import { confirmLastSignOut } from "./lastDevice.js";
-import { deviceRows, pairAgainText, removalQuestion } from "./devicesModel.js";
+import { deviceRows, newPhraseText, pairAgainText, removalQuestion } from "./devicesModel.js";
 import { KeysCard } from "./keysCard.js";
 import { PairCard } from "./pairCard.js";
 
@@ -153,9 +153,9 @@ export class DevicesView {
     try {
       const { pairAgain } = await this.#controller.lockstep.revoke(row.key);
       this.#notify(`“${row.label}” is removed.`);
-      const words = pairAgainText(pairAgain);
-      setText(this.#pairAgain, words ?? "");
-      show(this.#pairAgain, words !== null);
+      const words = [pairAgainText(pairAgain), hasKeys ? newPhraseText : null].filter(Boolean);
+      setText(this.#pairAgain, words.join(" "));
+      show(this.#pairAgain, words.length > 0);
       await this.#controller.refreshCheckWords();
       await this.#refresh({ isForced: true });
     } catch (error) {

@@ -128,7 +128,8 @@ export function lockText(zones) {
     + "shows is old, and cannot be changed here.";
 }
 
-const lockAdvice = "Under Devices, type a whole code of a device that has them.";
+const lockAdvice = "Under Devices, type a whole code of a device that has them, or the recovery "
+  + "phrase.";
 
 /** Returns the text above a view whose changes are not sent; empty if they are. */
 export function planText({ blockedZones, lockedZones }, zone) {
