@@ -242,7 +242,7 @@ def story_a_plan_bounds_what_is_saved_at_once():
         assert "has a new plan" not in relay.text()
         owner.run("plan", person.account, "--all")
         told = f'an account has a new plan (account {person.account}, label mum)'
-        assert told in relay.text(), relay.text()
+        wait_until(lambda: told in relay.text(), lambda: f"{told} in {relay.text()}")
         expect(person.save(record("d")), 200)
 
 
