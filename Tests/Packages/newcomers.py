@@ -41,7 +41,8 @@ Names of the people, separated by commas [none]: mum
 WRITTEN = """The settings are in CONFIG:
   public-url = URL
   listen = LISTEN
-"""
+MORE  admin-listen = 127.0.0.1:5626
+STORE"""
 TO_START = """
 Start the relay, again if it runs:
   COMMAND
@@ -79,17 +80,20 @@ PERSON: open this link in a browser of this machine, within a day:
 FORMER = """
 PERSON has an account already; for one more device: lockstep account pair PERSON
 """
+TO_MANAGE = """
+To manage the relay in a browser:
+  MANAGE
+"""
 
 
 def compare(text, *expected, **values):
     """Compares all lines that setup prints, but those of a QR code, with the expected ones. These
     have placeholders, such as URL, for `values` and for what differs from run to run."""
-    wanted = "".join(expected)
-    for name, value in values.items():
+    wanted = "".join(expected) + TO_MANAGE
+    for name, value in {"MORE": "", "STORE": "", "MANAGE": "sudo lockstep relay admin",
+                        **values}.items():
         wanted = wanted.replace(name, value)
-    lines = [line for line in text.strip("\n").split("\n") if not line.startswith("\x1b")]
-    while lines[-1] == "":
-        lines.pop()
+    lines = re.sub(r"(?m)(?:^\x1b.*\n)+\n*", "", text).strip("\n").split("\n")
     patterns = wanted.strip("\n").split("\n")
     for line, pattern in zip(lines, patterns):
         pattern = re.escape(pattern)
