@@ -133,7 +133,9 @@ export class TimerAlerts {
     const words = endText(end);
     this.#notify(words);
     const isTold = await this.alerts.isTold(end.at);
-    if (isTold || !await browser.claim("lockstep end", String(end.at))) return;
+    // A page that may not sound leaves that to another, however late the other is.
+    const claimed = this.#isMute ? "lockstep silent end" : "lockstep end";
+    if (isTold || !await browser.claim(claimed, String(end.at))) return;
     const isHeard = await this.#ring(end);
     if (!browser.isInView && this.choices.get("notify")) {
       this.alerts.show(words, { isSilent: isHeard || !this.choices.get("ring") });
