@@ -81,9 +81,12 @@ extension RelayServices {
   /// Returns the refusal of a request of the owner's without a valid session; nil if it has one.
   mutating func refusalOfOwner(_ token: ArraySlice<UInt8>?) -> Answer? {
     guard let token else { return .missingSession }
-    let (hash, now) = (TokenHash(DeviceToken.hash(token)), moment.instant)
-    return adminSessions.withTable { $0.hasSession(hash, at: now) }
-      ? nil : Answer(RelayServices.endedSession)
+    do throws(Refusal) {
+      try requireSession(token)
+      return nil
+    } catch {
+      return Answer(error)
+    }
   }
 
   /// Throws unless the token is that of a session.
