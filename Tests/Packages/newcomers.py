@@ -114,6 +114,8 @@ class TypedSetup:
             env={**environment, "TERM": "xterm-256color"})
         os.close(terminal)
         self.text = ""
+        # What is read may end in the middle of a character, or of a line's end.
+        self.came = b""
 
     def _read(self, seconds):
         if not select.select([self.master], [], [], seconds)[0]:
@@ -122,7 +124,8 @@ class TypedSetup:
             came = os.read(self.master, 1 << 16)
         except OSError:
             return False
-        self.text += came.decode(errors="replace").replace("\r\n", "\n")
+        self.came += came
+        self.text = self.came.decode(errors="replace").replace("\r\n", "\n")
         return came != b""
 
     def answers(self, question, answer):

@@ -9,7 +9,19 @@ import select
 import subprocess
 import time
 
-from story import LOCKSTEP, PATIENCE, Home, Relay, SmallDisk, folder, main, refused, run, wait_until
+from story import (
+    LOCKSTEP,
+    PATIENCE,
+    Home,
+    Relay,
+    SmallDisk,
+    folder,
+    main,
+    refused,
+    run,
+    terminal_decoder,
+    wait_until,
+)
 
 
 @contextlib.contextmanager
@@ -32,12 +44,12 @@ def at_terminal(home, *words, typed):
         [LOCKSTEP, "agent", *words, "--home", home.path], stdin=terminal, stdout=terminal,
         stderr=terminal, env={**os.environ, "TERM": "dumb"})
     os.close(terminal)
-    text, answers = "", list(typed)
+    text, answers, decoder = "", list(typed), terminal_decoder()
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if select.select([person], [], [], 0.05)[0]:
             try:
-                text += os.read(person, 1 << 16).decode(errors="replace")
+                text += decoder.decode(os.read(person, 1 << 16))
             except OSError:
                 break
         # A question ends with a question mark or colon and a space.

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 
-from story import LOCKSTEP, PATIENCE, folder, main, refused, run
+from story import LOCKSTEP, PATIENCE, folder, main, refused, run, terminal_decoder
 
 
 class Shell:
@@ -25,7 +25,7 @@ class Shell:
         if self.process == 0:
             os.chdir(directory)
             os.execvpe(words[0], words, environment)
-        self.output = ""
+        self.output, self.decoder = "", terminal_decoder()
         self.send(setup + "; echo rea''dy\n")
         self.until(r"ready\r?\n")
 
@@ -36,7 +36,7 @@ class Shell:
         while not re.search(pattern, self.output):
             assert select.select([self.terminal], [], [], PATIENCE)[0], (pattern, self.output)
             # Without the bell, which a shell may ring in the middle of a word.
-            text = os.read(self.terminal, 1 << 16).decode(errors="replace")
+            text = self.decoder.decode(os.read(self.terminal, 1 << 16))
             self.output += text.replace("\a", "")
 
     def complete(self, line, *patterns):

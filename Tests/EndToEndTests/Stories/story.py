@@ -4,6 +4,7 @@ A story is a function whose name starts with `story_`; its docstring says what a
 what must hold. Nothing here sleeps to synchronise: it waits for a condition, with a bound.
 """
 
+import codecs
 import concurrent.futures
 import contextlib
 import hashlib
@@ -34,6 +35,11 @@ WITH_POSTGRES = os.path.join(ROOT, "scripts", "with-postgres")
 # Time limit in seconds for anything to happen, also on a busy machine. It bounds a failure; no
 # figure of the product depends on it.
 PATIENCE = 90
+
+
+def terminal_decoder():
+    """Decodes what a terminal shows, part by part: a part may end in the middle of a character."""
+    return codecs.getincrementaldecoder("utf-8")("replace")
 
 
 def wait_until(condition, what, seconds=PATIENCE):

@@ -11,7 +11,16 @@ import struct
 import subprocess
 import termios
 
-from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, wait_until
+from story import (
+    LOCKSTEP,
+    PATIENCE,
+    Home,
+    Relay,
+    folder,
+    main,
+    terminal_decoder,
+    wait_until,
+)
 
 
 class Screen:
@@ -29,6 +38,7 @@ class Screen:
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **(environment or {})})
         os.close(terminal)
         self.text = ""
+        self.decoder = terminal_decoder()
 
     def command(self, home, words):
         return ["agent", *words, "--home", home.path]
@@ -38,7 +48,7 @@ class Screen:
         came = ""
         while select.select([self.master], [], [], 0)[0]:
             try:
-                came += os.read(self.master, 1 << 16).decode(errors="replace")
+                came += self.decoder.decode(os.read(self.master, 1 << 16))
             except OSError:
                 break
         self.text += came
