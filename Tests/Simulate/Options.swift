@@ -15,6 +15,8 @@ struct Options {
     case slice(Slice)
     /// Histories of each merge rule.
     case rules(UInt64)
+    /// Events that the profiles must cause.
+    case occurrences
   }
 
   static let seedsUsual: UInt64 = 1_000
@@ -53,6 +55,7 @@ struct Options {
       scripts/simulate --break NAME       inject a bug, and check that it is detected; 'all': each
       scripts/simulate --rules [N]        N random histories of each merge rule (default
                                           \(RuleRun.historiesUsual)), in every order of arrival
+      scripts/simulate --occurrences      check that profiles often cause what they are named for
 
       --first N        first seed (default 1)
       --profile NAME   profile of the simulations (default 'trial'); --profiles lists them; 'all':
@@ -78,6 +81,7 @@ struct Options {
         task = .help
         return
       case "--profiles": task = .profiles
+      case "--occurrences": task = .occurrences
       case "--twice": isTwice = true
       case "--json": isJSON = true
       case "--first": first = try Options.number(word, rest.popFirst(), least: 0)

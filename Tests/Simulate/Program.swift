@@ -34,11 +34,23 @@ enum Program {
     case .hunts(let breakages): return try Hunt(options: options).run(breakages)
     case .rules(let histories):
       return try RuleRun(options: options, histories: histories, subjects: options.subjects).run()
+    case .occurrences: return try playOccurrences()
     case .run where options.isOfAllProfiles: return try runAllProfiles(options)
     case .run:
       var run = GreatRun(options: options)
       return try run.run()
     }
+  }
+
+  private static func playOccurrences() throws -> Int32 {
+    var end = passed
+    for occurrences in ProfileOccurrences.all {
+      let findings = try occurrences.play()
+      Output.writeResult("\(occurrences.profile.name): \(findings.isEmpty ? "passed" : "FAILED")")
+      findings.forEach(Output.writeResult)
+      if !findings.isEmpty { end = found }
+    }
+    return end
   }
 
   /// Plays all profiles, and then returns `found` if there is a finding in any of them.

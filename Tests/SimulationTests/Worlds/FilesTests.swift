@@ -3,10 +3,10 @@ import Testing
 
 /// Simulations in which notes name chunks of files.
 struct FilesTests {
-  @Test(arguments: 0..<6)
+  @Test(arguments: 0..<3)
   func whatARecordNamesTheRelayHas(shard: Int) throws {
     var named = 0
-    for seed in stride(from: UInt64(shard) + 1, through: 18, by: 6) {
+    for seed in stride(from: UInt64(shard) + 1, through: 6, by: 3) {
       let verdict = try play(seed, .files)
       if !verdict.faults.isEmpty { return }
       named += verdict.tally[.chunkNamed]
