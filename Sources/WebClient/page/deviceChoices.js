@@ -6,6 +6,7 @@
  * - `notify`: a notification at the end of a countdown if no page is in view.
  * - `awake`: the screen stays on while a countdown runs.
  * - `letters`: single letters are shortcuts.
+ * - `language`: the page's language; null for the browser's.
  */
 const defaults = Object.freeze({ ring: true, notify: false, awake: false, letters: true });
 
@@ -20,6 +21,11 @@ export class DeviceChoices {
     const kept = this.#memory.read(`lockstep ${name}`);
     return kept === null ? defaults[name] : kept === "yes";
   }
+
+  get language() { return this.#memory.read("lockstep language"); }
+
+  /** @param {string | null} language */
+  set language(language) { this.#memory.write("lockstep language", language ?? ""); }
 
   set(name, isWanted) { this.#memory.write(`lockstep ${name}`, isWanted ? "yes" : "no"); }
 }

@@ -2,6 +2,9 @@ import { apps } from "../apps/appCatalog.js";
 import { Lockstep } from "../lockstep.js";
 import { systemBrowser } from "./browser.js";
 import { element } from "./components/element.js";
+import {
+  currentLanguage, languageFor, loadLanguage, t,
+} from "./language/language.js";
 import { Page } from "./page.js";
 import { registerServiceWorker, ShellUpdates } from "./shell/shellUpdates.js";
 import { browserName } from "./text/deviceText.js";
@@ -14,6 +17,8 @@ const updates = new ShellUpdates(navigator.serviceWorker);
 
 try {
   const browser = systemBrowser();
+  await loadLanguage(languageFor(browser.choices.language, navigator.languages));
+  document.documentElement.lang = currentLanguage();
   const lockstep = await Lockstep.open({ relay: location.origin, apps, readAhead,
     scrypt: (...request) => browser.keyWorker.derive(...request) });
   const page = new Page(lockstep, {
@@ -28,6 +33,6 @@ try {
   if (lockstep.status.accountID) await browser.persist();
 } catch (error) {
   place.replaceChildren(element("section", { class: "welcome", role: "alert" },
-    element("h1", {}, "Lockstep did not start"), element("p", {}, errorText(error)),
-    element("p", {}, "Nothing was deleted. Close other tabs of this page, then reload.")));
+    element("h1", {}, t("Lockstep did not start")), element("p", {}, errorText(error)),
+    element("p", {}, t("Nothing was deleted. Close other tabs of this page, then reload."))));
 }

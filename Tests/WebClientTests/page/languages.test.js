@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import test, { afterEach } from "node:test";
+import { chinese } from "../../../Sources/WebClient/page/language/chinese.js";
+import { japanese } from "../../../Sources/WebClient/page/language/japanese.js";
+import {
+  languageFor, languageOfTag, setLanguage, t, tCount,
+} from "../../../Sources/WebClient/page/language/language.js";
+
+const root = new URL("../../../Sources/WebClient/page/", import.meta.url);
+const sources = readdirSync(root, { recursive: true })
+  .filter((path) => path.endsWith(".js") && !path.startsWith("language/"))
+  .sort().map((path) => ({ path, code: readFileSync(new URL(path, root), "utf8") }));
+
+afterEach(() => setLanguage("en", Object.freeze({})));
+
+const literal = /^\s*("(?:[^"\\]|\\.)*")/u;
+
+/** Returns the text of joined literals at the start of the code, and the code after them; null if
+ * there is another expression. */
+function joined(code) {
+  let rest = code;
+  let text = "";
+  for (;;) {
+    const [found, quoted] = rest.match(literal) ?? [];
+    if (!found) return null;
+    text += JSON.parse(quoted);
+    rest = rest.slice(found.length);
+    const plus = rest.match(/^\s*\+/u);
+    if (!plus) return { text, rest };
+    rest = rest.slice(plus[0].length);
+  }
+}
+
+/** Returns the texts that the code shows, each as its key in the tables. */
+function textsOf({ path, code }) {
+  const texts = [];
+  for (const call of code.matchAll(/(?<![\w.#])(t|tCount)\(/gu)) {
+    let rest = code.slice(call.index + call[0].length);
+    if (call[1] === "tCount") {
+      const comma = rest.search(/,\s*"/u);
+      assert.ok(comma >= 0, `${path}: tCount takes literals: ${rest.slice(0, 60)}`);
+      const one = joined(rest.slice(comma + 1));
+      rest = one.rest.replace(/^\s*,/u, "");
+    }
+    const found = joined(rest);
+    assert.ok(found && /^\s*[,)]/u.test(found.rest),
+      `${path}: ${call[1]} takes literals: ${rest.slice(0, 60)}`);
+    texts.push(found.text);
+  }
+  return texts;
+}
+
+const placeholders = (text) => [...text.matchAll(/\{\w+\}/gu)].map(String).sort();
+const all = [...new Set(sources.flatMap(textsOf))].sort();
+
+for (const [name, table] of Object.entries({ chinese, japanese })) {
+  test(`${name}: each text of the page has a translation, and each translation a text`, () => {
+    assert.deepEqual(all.filter((text) => !Object.hasOwn(table, text)), [], "no translation");
+    assert.deepEqual(Object.keys(table).filter((text) => !all.includes(text)), [], "not shown");
+  });
+
+  test(`${name}: a translation has the same named values, and is not empty`, () => {
+    for (const [text, translation] of Object.entries(table)) {
+      assert.deepEqual(placeholders(translation), placeholders(text), text);
+      assert.notEqual(translation.trim(), "", text);
+    }
+  });
+}
+
+test("the browser's languages choose the page's, and a person's choice comes first", () => {
+  assert.equal(languageFor(null, ["de-AT", "ja-JP", "en"]), "ja");
+  assert.equal(languageFor(null, ["zh-CN"]), "zh-Hans");
+  assert.equal(languageFor(null, ["zh-TW", "zh", "en"]), "zh-Hans");
+  assert.equal(languageFor(null, ["zh-Hant-HK", "en-GB"]), "en");
+  assert.equal(languageFor(null, ["de"]), "en");
+  assert.equal(languageFor("ja", ["zh-CN"]), "ja");
+  // A former page may have kept something else.
+  assert.equal(languageFor("tlh", ["zh-CN"]), "zh-Hans");
+  assert.equal(languageOfTag("zh-Hans-TW"), "zh-Hans");
+});
+
+test("a text has its values in the order of the language", () => {
+  assert.equal(t("Remove {name}", { name: "laptop" }), "Remove laptop");
+  assert.equal(t("Remove {name}"), "Remove {name}");
+  setLanguage("ja", { "Remove {name}": "{name}を削除" });
+  assert.equal(t("Remove {name}", { name: "{name} $& laptop" }), "{name} $& laptopを削除");
+  assert.equal(t("toString"), "toString", "a text without a translation stays English");
+});
+
+test("a count has the English singular, and one form elsewhere", () => {
+  const shown = (count) => tCount(count, "{count} memo", "{count} memos");
+  assert.deepEqual([0, 1, 2].map(shown), ["0 memos", "1 memo", "2 memos"]);
+  setLanguage("zh-Hans", { "{count} memos": "{count} 条备忘录" });
+  assert.deepEqual([0, 1, 2].map(shown), ["0 条备忘录", "1 条备忘录", "2 条备忘录"]);
+});
