@@ -9,7 +9,7 @@ export class AppController {
   #lastRequest = { at: -Infinity, answer: null, account: null };
   #isLoadingDevices = false;
   #nameRefresh = null;
-  #checkWords = { account: null, words: null };
+  #checkWords = { account: null, needsKeys: false, words: null };
   #listeners = new Set();
 
   constructor(lockstep, browser) {
@@ -17,6 +17,7 @@ export class AppController {
     this.#browser = browser;
     lockstep.subscribe((event) => {
       this.#refreshNames(event);
+      this.#followKeys(event);
       this.#notify(event);
     });
     this.#refreshNames({ kind: "status" });
@@ -48,9 +49,25 @@ export class AppController {
   }
 
   async refreshCheckWords() {
-    const account = this.status.accountID;
-    this.#checkWords = { account, words: await this.#lockstep.checkWords() };
+    const { accountID: account, needsKeys } = this.status;
+    // Set before the wait: what happens during it is followed.
+    this.#checkWords = { ...this.#checkWords, account, needsKeys,
+      words: this.checkWords };
+    const words = await this.#lockstep.checkWords();
+    if (this.#checkWords.account !== account) return;
+    this.#checkWords = { ...this.#checkWords, words };
     this.#notify({ kind: "checkWords" });
+  }
+
+  /** Reads the check words again after the account has got new keys, if they were read before:
+   * another device, or another tab, may make them. */
+  #followKeys({ kind, records = [] }) {
+    if (this.#checkWords.account === null) return;
+    const { accountID, needsKeys } = this.status;
+    const isChanged = this.#checkWords.account !== accountID
+      || this.#checkWords.needsKeys !== needsKeys
+      || (kind === "changed" && records.some(({ zone }) => zone === "Keys"));
+    if (isChanged && accountID !== null) this.refreshCheckWords().catch(() => {});
   }
 
   /** Subscribes to changes of records, of the sync status, of the devices (`kind` "devices"),
