@@ -21,6 +21,8 @@ export function systemBrowser() {
      * east. */
     minutesAhead: (instant) => -new Date(instant).getTimezoneOffset(),
     isSecure: globalThis.isSecureContext === true,
+    /** True if a text field that is focused brings up a keyboard on the screen. */
+    get hasScreenKeyboard() { return globalThis.matchMedia("(pointer: coarse)").matches; },
     push: systemPush(),
     keyWorker: new KeyWorker(),
     get isInView() { return document.visibilityState === "visible"; },

@@ -265,6 +265,25 @@ class MemoStories(Story):
         self.assertTrue(person.page.url.endswith("#memos"))
         person.page.wait_for_url("**/#memos")
 
+    def test_on_a_phone_a_memo_is_opened_to_be_read_and_a_new_one_to_be_written(self):
+        person, laptop = self.account(
+            viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        self.add(person, laptop, "Bread\nrye")
+        self.opens(person, "Bread")
+        expect(self.text(person)).to_have_value("Bread\nrye")
+        # No keyboard covers the text; a screen reader begins above it.
+        expect(person.page.get_by_role("button", name="Back to the list")).to_be_focused()
+        self.text(person).tap()
+        expect(self.text(person)).to_be_focused()
+        person.press("Back to the list")
+        person.press("New memo")
+        expect(self.text(person)).to_be_focused()
+        desk = self.visitor()
+        desk.pair(person.show_code())
+        desk.go("Memos")
+        self.opens(desk, "Bread")
+        expect(self.text(desk)).to_be_focused()
+
     def test_haste_between_the_list_and_memos_leads_nowhere_else(self):
         person, laptop = self.account(viewport={"width": 390, "height": 844})
         self.add(person, laptop, "One", "Two")

@@ -38,6 +38,8 @@ export class MemoEditor {
   #text = element("textarea", { class: "memo-text", "aria-label": "Memo", spellcheck: "true",
     placeholder: "The first line is the title" });
   #preview = new MemoPreview((at, isDone) => this.#tick(at, isDone));
+  #back = iconButton("back", "Back to the list", () => this.close(),
+    { class: "icon-button memo-back" });
   #saved = element("p", { class: "muted small memo-saved" });
   #note = element("p", {});
   #decide = button("Compare", () => this.#showDecision(), { kind: "secondary" });
@@ -49,9 +51,7 @@ export class MemoEditor {
     { "data-changes": true });
   node = element("div", { class: "memo-editor card", hidden: true },
     element("div", { class: "memo-bar" },
-      iconButton("back", "Back to the list", () => this.close(),
-        { class: "icon-button memo-back" }),
-      this.#saved, this.#previewButton, this.#versions, this.#remove),
+      this.#back, this.#saved, this.#previewButton, this.#versions, this.#remove),
     this.#noteRow, this.#text, this.#preview.node);
 
   /**
@@ -94,7 +94,7 @@ export class MemoEditor {
   /** @param {string | null} name null for a new memo */
   async open(name, { isFromAddress = false } = {}) {
     if (this.#isOpen && name !== null && name === this.#name) {
-      if (!isFromAddress) this.#text.focus();
+      if (!isFromAddress) this.#focus();
       return;
     }
     await this.#save();
@@ -115,9 +115,16 @@ export class MemoEditor {
     if (draft !== null) this.#resume(draft, memo);
     this.#orders.opened(this.#name, isFromAddress);
     if (isFromAddress || this.#isPreview) return;
-    this.#text.focus();
+    this.#focus();
     this.#text.setSelectionRange(this.#text.value.length, this.#text.value.length);
     this.#text.scrollTop = 0;
+  }
+
+  /** Focuses the text; on a phone only that of a new memo: who opens another one wants to read it,
+   * and the keyboard would cover half of it. */
+  #focus() {
+    const isToRead = !this.#isNew && this.#controller.browser.hasScreenKeyboard;
+    (isToRead ? this.#back : this.#text).focus();
   }
 
   /** Continues with what was typed and not saved. */
