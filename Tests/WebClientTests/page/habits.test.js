@@ -10,6 +10,9 @@ import { habitsAsCSV, habitsAsJSON } from "../../../Sources/WebClient/page/habit
 import { HabitReminders } from "../../../Sources/WebClient/page/habits/habitReminders.js";
 import { arrangement, habitDetail, habitRows, undoOffer }
   from "../../../Sources/WebClient/page/habits/habitsModel.js";
+import { obstacleText } from "../../../Sources/WebClient/page/habits/reminderField.js";
+import { systemReminderNotices }
+  from "../../../Sources/WebClient/page/habits/reminderNotices.js";
 import { ReminderTimes, dueReminders, reminderText }
   from "../../../Sources/WebClient/page/habits/reminderTimes.js";
 import { TestPage } from "../support/testPage.js";
@@ -250,6 +253,24 @@ test("nobody is reminded of what another device may have done, before the page k
   controller.now += 86_400_000;
   change({ accountID: "b", state: "inSync" });
   assert.equal(told.length, 1);
+});
+
+test("a person who says no to notifications reads at once where to change that", async () => {
+  const scope = (answer) => ({ isSecureContext: true, Notification: class {
+    // The browser gives the former permission until the page is opened again.
+    static permission = "default";
+    static async requestPermission() { return answer; }
+  } });
+  for (const [answer, obstacle] of
+    [["denied", "blocked"], ["default", "leftOpen"], ["granted", null]]) {
+    const notices = systemReminderNotices(scope(answer));
+    assert.equal(notices.obstacle, null);
+    await notices.request();
+    assert.equal(notices.obstacle, obstacle);
+    assert.equal(obstacleText(notices.obstacle) === "", obstacle === null);
+  }
+  assert.equal(systemReminderNotices({ isSecureContext: true }).obstacle, "unsupported");
+  assert.equal(systemReminderNotices({}).obstacle, "insecure");
 });
 
 test("a file for a spreadsheet has a row a day, and computes nothing", () => {

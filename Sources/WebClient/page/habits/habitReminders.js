@@ -31,8 +31,8 @@ export class HabitReminders {
     this.#handleStatus();
   }
 
-  /** `blocked`, `insecure` or `unsupported`: why the browser shows no notifications; null if it
-   * does, or if the person has not been asked. */
+  /** `blocked`, `leftOpen`, `insecure` or `unsupported`: why the browser shows no notifications;
+   * null if it does, or if the person has not been asked. */
   get obstacle() { return this.#notices.obstacle; }
 
   /** Returns the time of a habit's reminder: `20:00`; null if it has none. */

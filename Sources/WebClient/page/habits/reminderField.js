@@ -10,6 +10,8 @@ const obstacleTexts = {
   unsupported: "This browser shows no notifications: it reminds only in the page.",
   blocked: "This browser blocks notifications of this page: it reminds only in the page. Allow "
     + "them in its settings for this site.",
+  leftOpen: "The browser was not allowed to show notifications: it reminds only in the page. Set "
+    + "the reminder again to be asked once more.",
 };
 
 /** Returns the text about notifications; empty if nothing stands in their way. */

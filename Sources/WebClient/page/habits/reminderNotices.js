@@ -1,3 +1,5 @@
+import { NotificationPermission } from "../notificationPermission.js";
+
 /**
  * The browser's notifications for reminders, in one value. Tests provide their own. A page over
  * plain http gets none, and neither does an iPhone's page that is not on the home screen.
@@ -6,19 +8,21 @@
  */
 export function systemReminderNotices(scope = globalThis) {
   const { Notification } = scope;
+  const permission = new NotificationPermission(scope);
   return {
     get obstacle() {
       if (scope.isSecureContext !== true) return "insecure";
       if (!Notification) return "unsupported";
-      return Notification.permission === "denied" ? "blocked" : null;
+      if (permission.value === "denied") return "blocked";
+      return permission.isLeftOpen ? "leftOpen" : null;
     },
 
     async request() {
-      if (Notification?.permission === "default") await Notification.requestPermission();
+      if (Notification && permission.value === "default") await permission.request();
     },
 
     async show(body) {
-      if (Notification?.permission !== "granted") return;
+      if (!Notification || permission.value !== "granted") return;
       // One tag: of two tabs that remind at once, a person sees one notification.
       const options = { body, tag: "lockstep reminder", data: { view: "habits" } };
       const worker = await scope.navigator.serviceWorker?.getRegistration();

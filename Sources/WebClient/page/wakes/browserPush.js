@@ -1,3 +1,5 @@
+import { NotificationPermission } from "../notificationPermission.js";
+
 /** Tags of the notifications that the person sees in the page, as in `worker/wakes.js` and in
  * `timer/alerts/browserAlerts.js`. */
 const tags = ["lockstep changes", "lockstep renewal", "lockstep timer"];
@@ -20,6 +22,7 @@ const choicePath = "/choice";
  */
 export function systemPush(scope = globalThis) {
   const container = scope.navigator?.serviceWorker;
+  const permission = new NotificationPermission(scope);
   /** Fails instead of waiting: without a worker, `ready` would never resolve. */
   const registration = async () => {
     const found = await container?.getRegistration();
@@ -29,8 +32,8 @@ export function systemPush(scope = globalThis) {
   return {
     obstacle: obstacleOf(scope),
     notification: notificationOf(scope),
-    get permission() { return scope.Notification.permission; },
-    requestPermission: () => scope.Notification.requestPermission(),
+    get permission() { return permission.value; },
+    requestPermission: () => permission.request(),
     async subscription() {
       const found = await container?.getRegistration();
       return described(await found?.pushManager?.getSubscription());

@@ -1,3 +1,5 @@
+import { NotificationPermission } from "../../notificationPermission.js";
+
 /** Tag of the page's notification about a countdown, so that each replaces the last. */
 const endTag = "lockstep timer";
 /** Tag of the notification about changes, as in `worker/wakes.js`. */
@@ -12,6 +14,7 @@ const changesTag = "lockstep changes";
 export function systemAlerts(scope = globalThis) {
   const { navigator } = scope;
   const registration = () => navigator?.serviceWorker?.getRegistration();
+  const permission = new NotificationPermission(scope);
   return {
     canVibrate: typeof navigator?.vibrate === "function"
       && scope.matchMedia?.("(pointer: coarse)").matches === true,
@@ -20,9 +23,9 @@ export function systemAlerts(scope = globalThis) {
     get permission() {
       const hasThem = scope.isSecureContext === true && navigator?.serviceWorker
         && scope.Notification;
-      return hasThem ? scope.Notification.permission : "missing";
+      return hasThem ? permission.value : "missing";
     },
-    requestPermission: () => scope.Notification.requestPermission(),
+    requestPermission: () => permission.request(),
     /** Returns true if the device vibrates. Browsers allow it only after a press. */
     vibrate(pulses) {
       if (!this.canVibrate || navigator.userActivation?.hasBeenActive === false) return false;
