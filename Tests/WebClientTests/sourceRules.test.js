@@ -128,3 +128,20 @@ test("lines fit on a screen", () => {
     });
   }
 });
+
+test("the pages of the relay have the colours of the account's page", () => {
+  const coloursOf = (path) => {
+    const sheet = readFileSync(new URL(`../../Sources/WebClient/${path}`, import.meta.url), "utf8");
+    const [light, dark] = sheet.split("@media (prefers-color-scheme: dark)");
+    return [light, dark.slice(0, dark.indexOf("\n}\n"))].map((part) => Object.fromEntries(
+      [...part.matchAll(/^ +--([a-z-]+): (#[0-9a-f]{6});$/gm)].map(([, name, value]) =>
+        [name, value])));
+  };
+  const own = coloursOf("page/style/base.css");
+  for (const [scheme, colours] of coloursOf("docs/docs.css").entries()) {
+    assert.ok(Object.keys(colours).length > 8);
+    for (const [name, value] of Object.entries(colours)) {
+      assert.equal(value, own[scheme][name], `--${name} of docs/docs.css`);
+    }
+  }
+});
