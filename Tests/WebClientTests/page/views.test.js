@@ -323,12 +323,13 @@ test("a browser that was removed shows what it still holds, and can be signed ou
     { zone: "Memos", name: "m", type: "Memo", fields: { title: "Milk", content: "two litres" } },
     { zone: "Clipboard", name: "c", type: "Item", fields: { content: "from the page" } },
     { zone: "Habits", name: "h", type: "Habit", fields: null },
+    { zone: "Memos", name: "n", type: "Memo", fields: { title: "# Plan", content: "# Plan" } },
   ];
   const left = removedDevice(removed, unsent);
   assert.match(left.why, /not a device of its account any more/);
-  assert.equal(left.title, "3 changes that no other device has");
-  assert.deepEqual(left.rows,
-    ["Memos: Milk", "Clipboard: from the page", "Habits: something was deleted"]);
+  assert.equal(left.title, "4 changes that no other device has");
+  assert.deepEqual(left.rows, ["Memos: Milk", "Clipboard: from the page",
+    "Habits: something was deleted", "Memos: Plan"]);
   assert.match(left.hint, /sign out first/);
   const many = removedDevice(removed, Array.from({ length: 50 }, () => unsent[0]));
   assert.deepEqual([many.rows.length, many.rest], [20, 30]);

@@ -1,4 +1,6 @@
+import { memosApp } from "../../apps/memos/memosApp.js";
 import { serialize } from "../../lockstep.js";
+import { titleText } from "../memos/memoSearch.js";
 import { plural } from "../text/time.js";
 
 /** Maximum number of rows of unsent changes; further ones are only counted. */
@@ -32,7 +34,8 @@ function rowOf({ zone, fields }) {
   const text = [fields.title, fields.name, fields.content].find(
     (it) => typeof it === "string" && it.trim() !== "");
   // Other records (the timer, settings) contain no text of a person.
-  return text === undefined ? `${zone}: a change` : `${zone}: ${text.trim()}`;
+  if (text === undefined) return `${zone}: a change`;
+  return `${zone}: ${zone === memosApp.zone ? titleText({ title: text }) : text.trim()}`;
 }
 
 /** Returns the content of a file with all unsent changes, for a person to keep. */
