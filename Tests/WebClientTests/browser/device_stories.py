@@ -72,6 +72,53 @@ class DeviceStories(Story):
         self.relay.agent("laptop", first.page.locator(".code").inner_text())
         expect(arrival).to_contain_text("“laptop” joined.")
 
+    def test_a_device_that_opened_a_link_is_named_once_it_has_opened_the_account(self):
+        phone = {"width": 390, "height": 844}
+        first, second = self.visitor(viewport=phone), self.visitor(viewport=phone)
+        first.make_account()
+        code = first.show_code()
+        arrival = first.page.locator(".pair-arrival")
+        shown = first.page.get_by_role("group", name="Pairing code")
+        second.open(f"/#code={code[:14]}&keys")
+        second.press("Pair", exact=True)
+        expect(second.page.get_by_label("Second half")).to_be_visible()
+        # The half that the new device asks for stays on the screen.
+        expect(arrival).to_contain_text("is being opened there")
+        expect(arrival).not_to_contain_text("joined")
+        expect(shown).to_contain_text(code[15:])
+        expect(shown).not_to_contain_text(code[:14])
+        expect(first.page.get_by_label("Pairing link as a QR code")).to_be_hidden()
+        self.has_no_barrier(first, "a device that is being opened")
+        second.page.get_by_label("Second half").fill(code[15:])
+        second.press("Open the account")
+        second.press("Done")
+        expect(arrival).to_contain_text("“Chrome on Linux 2” joined.")
+        expect(arrival).to_contain_text("Compare the check words")
+        expect(shown).to_be_hidden()
+        # Who gives up has not joined.
+        third = self.visitor()
+        third.open(f"/#code={first.show_code()[:14]}&keys")
+        third.press("Pair", exact=True)
+        expect(arrival).to_contain_text("is being opened there")
+        third.press("Cancel")
+        expect(arrival).to_contain_text("Show a new code, and try again.")
+        expect(shown).to_be_hidden()
+
+    def test_a_code_is_brought_into_view_on_a_phone(self):
+        for width, height in ((390, 844), (320, 568)):
+            person = self.visitor(viewport={"width": width, "height": height})
+            person.make_account()
+            person.go("Devices")
+            button = person.page.get_by_role("button", name="Show a pairing code")
+            button.scroll_into_view_if_needed()
+            button.click()
+            shown = person.page.get_by_role("group", name="Pairing code")
+            expect(shown).to_be_focused()
+            expect(person.page.locator(".qr")).to_be_in_viewport(ratio=1)
+            # Below the bar.
+            bar = person.page.locator(".bar").bounding_box()
+            self.assertGreaterEqual(shown.bounding_box()["y"], bar["y"] + bar["height"])
+
     def test_the_last_device_is_signed_out_with_what_brings_the_account_back(self):
         for width in (320, 1280):
             person = self.visitor(viewport={"width": width, "height": 640})

@@ -7,8 +7,8 @@ import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { clipboardRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
 import {
-  arrivalText, codeLifetime, codeOptions, codeZones, deviceRows, freeName, lastDeviceWords,
-  newcomers, pairAgainText, removalQuestion,
+  arrivalState, arrivalText, codeLifetime, codeOptions, codeZones, deviceRows, freeName,
+  lastDeviceWords, newcomers, pairAgainText, removalQuestion,
 } from "../../../Sources/WebClient/page/devices/devicesModel.js";
 import { copyOfRecords } from "../../../Sources/WebClient/page/devices/lastDevice.js";
 import { takeFreeName } from "../../../Sources/WebClient/page/devices/ownName.js";
@@ -287,10 +287,30 @@ test("who joins later gives way, also if two join at once", async () => {
 test("who has joined with a shown code is named", () => {
   const devices = ["a", "b", "c"].map((it) => ({ deviceID: it, deviceName: `phone ${it}` }));
   assert.deepEqual(newcomers(devices, ["a", "b", "c", "gone"]), []);
-  assert.equal(arrivalText(newcomers(devices, ["a", "b"]), false),
+  assert.equal(arrivalText(newcomers(devices, ["a", "b"]), "joined", false),
     "“phone c” joined. The code is used.");
-  assert.match(arrivalText(newcomers(devices, ["a"]), true),
+  assert.match(arrivalText(newcomers(devices, ["a"]), "joined", true),
     /^“phone b” and “phone c” joined\. The code is used\. Compare the check words below/);
+});
+
+test("a device has joined once it has opened the account", () => {
+  const whole = { deviceID: "a", deviceName: "phone" };
+  const limited = { ...whole, deviceID: "b", scope: { zones: ["Memos"], access: "write" } };
+  const state = (devices, { carriesKeys = true, keys = [] } = {}) =>
+    arrivalState(devices, { carriesKeys, hasKey: (device) => keys.includes(device) });
+  assert.equal(state([whole]), "opening");
+  assert.equal(state([{ ...whole, scope: null }]), "opening");
+  assert.equal(state([whole], { keys: ["a"] }), "joined");
+  assert.equal(state([whole], { carriesKeys: false }), "joined");
+  assert.equal(state([limited]), "limited");
+  assert.equal(state([limited, whole]), "opening");
+  assert.equal(state([]), "gone");
+  assert.equal(arrivalText([whole], "opening", true),
+    "The code was used by “phone”. The account is being opened there.");
+  assert.equal(arrivalText([whole], "gone", true),
+    "The account was not opened by “phone”. Show a new code, and try again.");
+  // A device for a part of the account has no check words.
+  assert.equal(arrivalText([limited], "limited", true), "“phone” joined. The code is used.");
 });
 
 test("who signs out of the last device is told what brings the account back", () => {

@@ -60,12 +60,42 @@ export function freeName(name, taken) {
 export const newcomers = (devices, former) =>
   devices.filter(({ deviceID }) => !former.includes(deviceID));
 
-/** Returns the sentence about devices that have just joined with a shown code. `hasKeys`: this
- * browser shows check words. */
-export function arrivalText(devices, hasKeys) {
+/**
+ * Returns how far the devices are that have used a shown code: `joined`; `opening`: a device of the
+ * whole account has not made its key known, which it does with the keys of the code; `limited`: one
+ * for a part of the account makes no key known, so that nobody else learns when it is ready;
+ * `gone`: none of them is on the account's list any more.
+ *
+ * @param {{deviceID: string, scope?: object}[]} devices those that are still there
+ * @param {{carriesKeys: boolean, hasKey: (deviceID: string) => boolean}} code `carriesKeys`: the
+ *   code has a second half
+ */
+export function arrivalState(devices, { carriesKeys, hasKey }) {
+  if (devices.length === 0) return "gone";
+  if (!carriesKeys) return "joined";
+  const isLimited = ({ scope }) => (scope ?? null) !== null;
+  if (devices.some((it) => !isLimited(it) && !hasKey(it.deviceID))) return "opening";
+  return devices.some(isLimited) ? "limited" : "joined";
+}
+
+/**
+ * Returns the sentences about devices that have used a shown code.
+ *
+ * @param {{deviceName: string}[]} devices
+ * @param {string} state of `arrivalState`
+ * @param {boolean} hasKeys this browser shows check words
+ */
+export function arrivalText(devices, state, hasKeys) {
   const names = devices.map(({ deviceName }) => `“${deviceName}”`).join(" and ");
-  const compare = hasKeys ? " Compare the check words below with those that it shows." : "";
-  return `${names} joined. The code is used.${compare}`;
+  switch (state) {
+    case "opening": return `The code was used by ${names}. The account is being opened there.`;
+    case "gone":
+      return `The account was not opened by ${names}. Show a new code, and try again.`;
+    case "joined":
+      return `${names} joined. The code is used.${hasKeys
+        ? " Compare the check words below with those that it shows." : ""}`;
+    default: return `${names} joined. The code is used.`;
+  }
 }
 
 /** Empty if the relay has not answered since the page was opened. */

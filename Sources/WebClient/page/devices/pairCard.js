@@ -10,7 +10,7 @@ import { halvesOf, linkTo } from "../text/deviceText.js";
 import { abilities, scopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { CodeLimits } from "./codeLimits.js";
-import { arrivalText, codeLifetime, newcomers } from "./devicesModel.js";
+import { arrivalState, arrivalText, codeLifetime, newcomers } from "./devicesModel.js";
 
 /** Card with a pairing code for another device, as a QR code, as text and as a link. */
 export class PairCard {
@@ -20,11 +20,15 @@ export class PairCard {
   #issued = null;
   /** Ids of the devices that were there before the code was shown. */
   #former = [];
-  /** Ids of the devices that joined with the last code. */
+  /** Devices that joined with the last code, as last known. */
   #arrived = [];
+  /** Second half of the code that they have used; empty if it has none. They may ask for it. */
+  #half = "";
+  #arrivalState = "opening";
   /** Changes each time when a code, also one that is being made, is not to be shown. */
   #turn = 0;
   #picture = element("div", { class: "qr" });
+  #codeLead = element("p", { class: "muted small" });
   #code = element("p", { class: "code" });
   #halfNote = element("p", { class: "muted small half-note" },
     "The picture and the link have only the first half. The other device then asks for the second "
@@ -32,13 +36,13 @@ export class PairCard {
   #may = element("p", { class: "pair-may", role: "status" });
   #life = element("p", { class: "muted small" });
   #arrival = element("p", { class: "pair-arrival", role: "status" });
-  #shown = element("div", { class: "pair-shown", hidden: true }, this.#picture,
-    element("div", { class: "pair-words" },
-      element("p", { class: "muted small" }, "Scan it, or type on the other device:"),
-      this.#code, this.#halfNote, this.#life,
-      element("div", { class: "actions start" },
-        button("Copy code", () => this.#copy(this.#issued.code), { kind: "primary" }),
-        button("Copy link", () => this.#copy(this.#link)))));
+  #copies = element("div", { class: "actions start" },
+    button("Copy code", () => this.#copy(this.#issued.code), { kind: "primary" }),
+    button("Copy link", () => this.#copy(this.#link)));
+  #shown = element("div", { class: "pair-shown", hidden: true, tabindex: -1, role: "group",
+    "aria-label": "Pairing code" }, this.#picture,
+  element("div", { class: "pair-words" },
+    this.#codeLead, this.#code, this.#halfNote, this.#life, this.#copies));
   #words = element("div", { class: "compare", hidden: true });
   #shownWords = null;
   #ask = button("Show a pairing code", () => this.#issue(), { kind: "primary" });
@@ -61,33 +65,61 @@ export class PairCard {
       this.#problem, this.#progress.node, this.#ask);
   }
 
-  get isShown() { return this.#issued !== null; }
+  /** True while a device may come, or is being opened. */
+  get isShown() {
+    return this.#issued !== null || (this.#arrived.length > 0 && this.#arrivalState === "opening");
+  }
 
   /** Hides the code, so that it is not on the screen longer than needed, and limits the next one in
    * nothing. */
   hide() {
     this.#limits.reset();
-    this.#arrived = [];
+    this.#forgetArrival();
     this.#hideCode();
   }
 
-  /** Names the devices that have joined; a new device may still change its name. */
-  #showArrival() {
-    const { devices, checkWords } = this.#controller;
-    const arrived = devices.filter(({ deviceID }) => this.#arrived.includes(deviceID));
-    setText(this.#arrival, arrived.length > 0 ? arrivalText(arrived, checkWords !== null) : "");
+  #forgetArrival() {
+    this.#arrived = [];
+    this.#half = "";
+    this.#arrivalState = "opening";
   }
 
-  /** Hides a code with which a device has joined. */
+  /** Names the devices that have joined; a new device may still change its name. A device without
+   * the keys of a used code may leave again. */
+  #showArrival() {
+    const { devices, checkWords, lockstep } = this.#controller;
+    const ids = this.#arrived.map(({ deviceID }) => deviceID);
+    const here = devices.filter(({ deviceID }) => ids.includes(deviceID));
+    if (here.length > 0) this.#arrived = here;
+    // Who has joined, and is removed then, had opened the account.
+    else if (["joined", "limited"].includes(this.#arrivalState)) this.#forgetArrival();
+    if (this.#arrived.length > 0 && this.#arrivalState !== "joined") {
+      this.#arrivalState = arrivalState(here, { carriesKeys: this.#half !== "",
+        hasKey: (device) => lockstep.record("Keys", `device/${device}`) !== null });
+    }
+    setText(this.#arrival, this.#arrived.length === 0 ? ""
+      : arrivalText(this.#arrived, this.#arrivalState, checkWords !== null));
+  }
+
+  /** Hides a code with which a device has joined, except for the half that the device may ask
+   * for. */
   #handleArrival() {
     if (!this.#issued) return;
     const arrived = newcomers(this.#controller.devices, this.#former);
     if (arrived.length === 0) return;
-    this.#arrived = arrived.map(({ deviceID }) => deviceID);
+    this.#arrived = arrived;
+    [, this.#half] = halvesOf(this.#issued.code);
+    this.#code.replaceChildren(element("span", {}, this.#half));
     // The pressed button goes with the code.
     if (this.#shown.contains(document.activeElement)) this.#ask.focus();
     this.#issued = null;
     this.#turn += 1;
+  }
+
+  /** True if a device that has used the code may ask for its second half. */
+  get #mayAskHalf() {
+    return this.#half !== "" && this.#arrived.length > 0
+      && ["opening", "limited"].includes(this.#arrivalState);
   }
 
   #hideCode() {
@@ -107,11 +139,14 @@ export class PairCard {
     this.#limits.show();
     setText(this.#may, this.#issued ? abilities(this.#issued.scope) : "");
     this.#showWords();
-    show(this.#shown, this.#issued !== null);
+    show(this.#shown, this.#issued !== null || this.#mayAskHalf);
+    for (const it of [this.#picture, this.#life, this.#copies]) show(it, this.#issued !== null);
+    setText(this.#codeLead, this.#issued ? "Scan it, or type on the other device:"
+      : "If the other device asks for the second half of the code, type there:");
+    show(this.#halfNote, this.#issued !== null && this.#issued.code !== this.#issued.linkCode);
     setText(this.#ask, this.#issued ? "Show a new code" : "Show a pairing code");
     this.#ask.classList.toggle("primary", this.#issued === null);
     if (!this.#issued) return;
-    show(this.#halfNote, this.#issued.code !== this.#issued.linkCode);
     setText(this.#life, codeLifetime(this.#issued.expiresAt, this.#controller.now));
   }
 
@@ -157,11 +192,18 @@ export class PairCard {
     }
     this.#ask.disabled = false;
     this.show();
+    if (this.#issued && turn === this.#turn) this.#bringIntoView();
+  }
+
+  /** On a phone the code is above what was on the screen. */
+  #bringIntoView() {
+    this.#shown.focus({ preventScroll: true });
+    this.#shown.scrollIntoView({ block: "start" });
   }
 
   #display(issued) {
     this.#issued = issued;
-    this.#arrived = [];
+    this.#forgetArrival();
     this.#shownCode();
     this.#code.replaceChildren(...codeParts(issued.code));
     this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), "Pairing link as a QR code"));
