@@ -86,6 +86,7 @@ class DeviceStories(Story):
         expect(arrival).to_contain_text("is being opened there")
         expect(arrival).not_to_contain_text("joined")
         expect(shown).to_contain_text(code[15:])
+        expect(shown).to_be_in_viewport()
         expect(shown).not_to_contain_text(code[:14])
         expect(first.page.get_by_label("Pairing link as a QR code")).to_be_hidden()
         self.has_no_barrier(first, "a device that is being opened")
@@ -94,6 +95,7 @@ class DeviceStories(Story):
         second.press("Done")
         expect(arrival).to_contain_text("“Chrome on Linux 2” joined.")
         expect(arrival).to_contain_text("Compare the check words")
+        expect(arrival).to_be_in_viewport(ratio=1)
         expect(shown).to_be_hidden()
         # Who gives up has not joined.
         third = self.visitor()

@@ -8,7 +8,7 @@ import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { clipboardRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
 import {
   arrivalState, arrivalText, codeLifetime, codeOptions, codeZones, deviceRows, freeName,
-  lastDeviceWords, newcomers, pairAgainText, removalQuestion,
+  lastDeviceWords, newcomers, onlyDeviceText, pairAgainText, removalQuestion,
 } from "../../../Sources/WebClient/page/devices/devicesModel.js";
 import { copyOfRecords } from "../../../Sources/WebClient/page/devices/lastDevice.js";
 import { takeFreeName } from "../../../Sources/WebClient/page/devices/ownName.js";
@@ -310,13 +310,15 @@ test("a device has joined once it has opened the account", () => {
   assert.equal(arrivalText([whole], "gone", true),
     "The account was not opened by “phone”. Show a new code, and try again.");
   // A device for a part of the account has no check words.
-  assert.equal(arrivalText([limited], "limited", true), "“phone” joined. The code is used.");
+  assert.equal(arrivalText([limited], "limited", true), "The code was used by “phone”.");
 });
 
 test("who signs out of the last device is told what brings the account back", () => {
   const state = { unsent: 0, isOffline: false };
   const sealed = lastDeviceWords(true, state).join(" ");
   assert.match(sealed, /a pairing code of the relay's owner, and the recovery phrase/);
+  assert.match(onlyDeviceText(true), /a code of the relay's owner and the recovery phrase bring/);
+  assert.match(onlyDeviceText(false), /a code of the relay's owner brings the account back\.$/);
   const plain = lastDeviceWords(false, { unsent: 2, isOffline: true }).join(" ");
   assert.doesNotMatch(plain, /phrase/);
   assert.match(plain, /2 changes that the relay does not have would be lost/);

@@ -9,7 +9,8 @@ export const checkWordList = (words) => element("ol", { class: "check-words" },
 /** Asks a person who has joined an account to compare its check words. */
 export function askToCompare(words) {
   const dialog = openDialog("Compare six words", [
-    element("p", {}, "The other device shows the same words beside the code:"),
+    element("p", {}, "The other device shows the same words: a browser under Devices, a terminal "
+      + "with lockstep agent key words."),
     checkWordList(words),
     element("p", { class: "muted small" }, "They are the same if both have the account's keys. If "
       + "they differ, sign out of this browser, and do not use the code again."),

@@ -94,7 +94,7 @@ export function arrivalText(devices, state, hasKeys) {
     case "joined":
       return `${names} joined. The code is used.${hasKeys
         ? " Compare the check words below with those that it shows." : ""}`;
-    default: return `${names} joined. The code is used.`;
+    default: return `The code was used by ${names}.`;
   }
 }
 
@@ -135,6 +135,14 @@ export function lastDeviceWords(hasKeys, { unsent, isOffline }) {
   if (isOffline) words.push("Without a connection this browser stays in the account's list.");
   return words;
 }
+
+/** Returns the hint beside the sign-out of the account's only device. `hasKeys`: as in
+ * `lastDeviceWords`. */
+export const onlyDeviceText = (hasKeys) => (hasKeys
+  ? "This is the account's only device. Without it, a code of the relay's owner and the recovery "
+    + "phrase bring the account back."
+  : "This is the account's only device. Without it, a code of the relay's owner brings the account "
+    + "back.");
 
 /** Text after a removal, which makes new keys. */
 export const newPhraseText = "The recovery phrase is another one now; what was written down before "

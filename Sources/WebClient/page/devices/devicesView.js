@@ -8,7 +8,9 @@ import { errorText } from "../text/syncText.js";
 import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
 import { confirmLastSignOut } from "./lastDevice.js";
-import { deviceRows, newPhraseText, pairAgainText, removalQuestion } from "./devicesModel.js";
+import {
+  deviceRows, newPhraseText, onlyDeviceText, pairAgainText, removalQuestion,
+} from "./devicesModel.js";
 import { KeysCard } from "./keysCard.js";
 import { PairCard } from "./pairCard.js";
 
@@ -74,7 +76,7 @@ export class DevicesView {
     setText(this.#ownScope, text);
     show(this.#ownScope, text !== "");
     setText(this.#signOutHint, this.#isLast
-      ? "This is the account's only device: without it, you need a way back."
+      ? onlyDeviceText(this.#controller.checkWords !== null)
       : "What is on the relay and on your other devices stays there.");
     this.#keys.show();
     this.#pair.show();

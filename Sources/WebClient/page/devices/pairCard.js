@@ -110,8 +110,6 @@ export class PairCard {
     this.#arrived = arrived;
     [, this.#half] = halvesOf(this.#issued.code);
     this.#code.replaceChildren(element("span", {}, this.#half));
-    // The pressed button goes with the code.
-    if (this.#shown.contains(document.activeElement)) this.#ask.focus();
     this.#issued = null;
     this.#turn += 1;
   }
@@ -139,6 +137,7 @@ export class PairCard {
     this.#limits.show();
     setText(this.#may, this.#issued ? abilities(this.#issued.scope) : "");
     this.#showWords();
+    this.#keepFocus();
     show(this.#shown, this.#issued !== null || this.#mayAskHalf);
     for (const it of [this.#picture, this.#life, this.#copies]) show(it, this.#issued !== null);
     setText(this.#codeLead, this.#issued ? "Scan it, or type on the other device:"
@@ -148,6 +147,14 @@ export class PairCard {
     this.#ask.classList.toggle("primary", this.#issued === null);
     if (!this.#issued) return;
     setText(this.#life, codeLifetime(this.#issued.expiresAt, this.#controller.now));
+  }
+
+  /** A focused button goes with the code. The person looks at this place, which on a phone is far
+   * from the button that stays. */
+  #keepFocus() {
+    if (this.#issued || !this.#shown.contains(document.activeElement)) return;
+    (this.#mayAskHalf ? this.#shown : this.#ask).focus({ preventScroll: true });
+    this.#arrival.scrollIntoView({ block: "nearest" });
   }
 
   #showWords() {
