@@ -30,6 +30,7 @@ export function systemBrowser() {
     openAudio: () => (globalThis.AudioContext ? new AudioContext() : null),
     alerts: systemAlerts(),
     choices: new DeviceChoices(memory),
+    memory,
     claim,
     wakeLock: navigator.wakeLock,
     mediaSession: navigator.mediaSession,

@@ -37,7 +37,7 @@ export class Page {
     this.#alerts = new TimerAlerts(this.#controller, (words) => {
       if (!this.#notices.isOffering) notify(words);
     }, () => this.#show());
-    this.#welcome = new WelcomeView(this.#controller, deviceName);
+    this.#welcome = new WelcomeView(this.#controller, deviceName, () => this.#scheduleShow());
     this.#shell = new Shell(this.#controller, {
       place, notices: this.#notices, welcome: this.#welcome,
       views: Object.entries({
@@ -112,8 +112,8 @@ export class Page {
   get #isPaired() { return this.#controller.status.state !== "needsPairing"; }
 
   #open(name, entry = null) {
-    if (this.#isPaired) this.#shell.open(name, entry);
-    else this.#shell.open("welcome");
+    if (this.#welcome.isNeeded) this.#shell.open("welcome");
+    else this.#shell.open(name, entry);
   }
 
   /** Shows several changes at once. */
@@ -127,7 +127,9 @@ export class Page {
   }
 
   #show() {
-    if (this.#shell.isEmpty || this.#isPaired === this.#shell.isWelcome) this.#openFromAddress();
+    if (this.#shell.isEmpty || this.#welcome.isNeeded !== this.#shell.isWelcome) {
+      this.#openFromAddress();
+    }
     this.#shell.show();
     this.#showTime();
   }

@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { browserName, codeIn, halvesOf, linkTo }
   from "../../../Sources/WebClient/page/text/deviceText.js";
+import { isPhrase, phraseProblem, phraseProgress, wordsOfPhrase }
+  from "../../../Sources/WebClient/page/text/phraseText.js";
 import { abilities, hasZone, ownScopeText, readOnlyText, scopeText }
   from "../../../Sources/WebClient/page/text/scopeText.js";
 import { planText, errorText, syncText }
   from "../../../Sources/WebClient/page/text/syncText.js";
 import { ago, clockTime, dayAt, duration, longDate, weekday }
   from "../../../Sources/WebClient/page/text/time.js";
+import { proquints } from "../../../Sources/WebClient/sealing/proquints.js";
 
 const noon = Date.UTC(2026, 2, 15, 12);
 
@@ -120,8 +123,34 @@ test("a browser's name is short, and of what it says of itself", () => {
     ["Firefox on Linux", "Safari on iPhone", "Edge on Windows", "Browser", "Browser"]);
 });
 
+test("a typed phrase is read as a list or a line, and its wrong words are named", () => {
+  const words = proquints(Uint8Array.from({ length: 34 }, (_, at) => (at * 37) & 255));
+  const list = words.map((word, at) => `${at + 1}. ${word.toUpperCase()}`).join("\r\n");
+  for (const typed of [words.join(" "), list, `“${words.join(", ")}”`]) {
+    assert.deepEqual(wordsOfPhrase(typed), { count: 17, wrong: [] });
+    assert.equal(phraseProblem(typed), null);
+    assert.equal(phraseProgress(typed), "Words so far: 17 of 17.");
+  }
+  const wrong = ["house", ...words.slice(1, 16), "babax"].join(" ");
+  assert.match(phraseProblem(wrong),
+    /^Not a word of a phrase: “house” \(word 1\), “babax” \(word 17\)\. Each has five letters/);
+  // The word that is being typed is not complete.
+  assert.equal(phraseProgress(`${words.slice(0, 8).join(" ")} ba`), "Words so far: 9 of 17.");
+  assert.match(phraseProgress(`${words.slice(0, 8).join(" ")} ba `), /“ba” \(word 9\)/);
+  // A code is no phrase, and words without spaces are read by their letters.
+  const code = "7Q2M-0XKD-9RTA-C4VH-1EZB-83NW";
+  const link = `lockstep+https://relay.example.org/#code=${code}`;
+  for (const text of [code, link, "7Q2M-BABAB-", "", "abcd efgh "]) {
+    assert.equal(isPhrase(text), false);
+    assert.equal(phraseProgress(text), "");
+  }
+  assert.equal(phraseProblem(words.join("")), null);
+  assert.ok(phraseProblem("z ".repeat(400)).length < 200);
+});
+
 test("why something did not work ends with what helps", () => {
-  assert.match(errorText({ code: "badPairingCode", message: "x" }), /Ask the other device/);
+  assert.match(errorText({ code: "badPairingCode", message: "x" }),
+    /Ask for a new one where it came from/);
   assert.match(errorText({ name: "CallError", message: "Failed to fetch" }), /try again/);
   assert.equal(errorText({ message: "nothing is running; start the timer first" }),
     "Nothing is running; start the timer first.");

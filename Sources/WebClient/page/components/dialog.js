@@ -33,5 +33,7 @@ export function openDialog(title, content) {
     element("h2", { id }, title), ...content);
   document.body.append(dialog);
   dialog.showModal();
+  // A long dialog is read from its beginning; the button that has the focus is at its end.
+  dialog.scrollTop = 0;
   return dialog;
 }

@@ -10,8 +10,8 @@ export function showPhrase(phrase) {
       + "its devices are lost, these words do. Write them down, and show them to nobody:"),
     checkWordList(phrase),
     element("p", { class: "muted small" }, "Devices shows them again. After a device was removed, "
-      + "they are others. To use them: pair a browser with a code of the relay's owner, and type "
-      + "them there under Devices; in a terminal, lockstep agent key restore."),
+      + "they are others. To use them: pair a browser with a code of the relay's owner, which then "
+      + "asks for them; in a terminal, lockstep agent key restore."),
     element("div", { class: "actions" },
       button("Done", () => dialog.close(), { kind: "primary", autofocus: true })),
   ]);

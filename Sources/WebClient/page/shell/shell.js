@@ -107,7 +107,8 @@ export class Shell {
   }
 
   /** A view of an app has its `zone`. A device that may only read it, or lacks its keys, is not
-   * offered what changes something (`data-changes`). */
+   * offered what changes something (`data-changes`). Without the keys it is not known whether the
+   * view is empty (`data-locked`). */
   #showView() {
     const { status } = this.#controller;
     const zone = this.#current?.zone;
@@ -116,6 +117,8 @@ export class Shell {
     this.#isFixed = zone !== undefined
       && (isReadOnly(status.scope) || status.lockedZones.includes(zone));
     setAttribute(this.#main, "data-read-only", this.#isFixed);
+    setAttribute(this.#main, "data-locked",
+      zone !== undefined && status.lockedZones.includes(zone));
     this.#current?.show();
   }
 

@@ -171,7 +171,8 @@ export function errorText(error) {
 }
 
 const errorTexts = {
-  badPairingCode: "That code is wrong, used or too old. Ask the other device for a new one.",
+  badPairingCode: "That code is wrong, used or too old. Ask for a new one where it came from: at "
+    + "the other device, or at the relay's owner.",
   registrationClosed:
     "This relay makes no accounts by itself. Ask its owner for a pairing code.",
   tooManyRequests: "The relay asks to wait a moment. Try again in a minute.",

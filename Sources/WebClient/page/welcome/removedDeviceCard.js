@@ -30,7 +30,8 @@ export class RemovedDeviceCard {
 
   show() {
     const { status } = this.#controller;
-    const left = removedDevice(status, this.#unsent);
+    // A browser that has just joined is shown here until it is known what the account needs.
+    const left = status.state === "needsPairing" ? removedDevice(status, this.#unsent) : null;
     show(this.node, left !== null);
     if (!left) return;
     // The unsent changes are read again when one of these values changes.

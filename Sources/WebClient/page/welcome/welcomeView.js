@@ -3,6 +3,7 @@ import { button, field, form } from "../components/controls.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyProgress } from "../components/keyProgress.js";
 import { showPhrase } from "../components/recoveryPhrase.js";
+import { KeysCard } from "../devices/keysCard.js";
 import { takeFreeName } from "../devices/ownName.js";
 import { limits } from "../limits.js";
 import { codeIn, halvesOf } from "../text/deviceText.js";
@@ -11,6 +12,13 @@ import { RemovedDeviceCard } from "./removedDeviceCard.js";
 import { SecondHalfCard } from "./secondHalfCard.js";
 
 const about = "A timer, a clipboard, memos and habits, in step on all your devices.";
+const offered = "A link brought a pairing code. Press Pair, and this browser is a device of its "
+  + "account.";
+const needsKeysText = "This browser is in the account now. The relay cannot read what is in it: "
+  + "type the words of the recovery phrase, or a code of a device that still has the account.";
+
+/** Name under which the browser keeps the account whose keys are asked for first. */
+const asksKeysOf = "lockstep asks keys of";
 
 /** First view for a person: makes this browser a device of an account. */
 export class WelcomeView {
@@ -33,24 +41,37 @@ export class WelcomeView {
   /** False if the relay makes accounts for no one; null until it is known. */
   #isOpen = null;
   #isAsking = false;
+  /** True while the second half of a code is asked for. */
+  #isAskingHalf = false;
   /** Code of an opened link, with its mark. */
   #offered = null;
+  /** True until it is known what a joined account needs. */
+  #isJoining = false;
+  /** Account whose keys are asked for first; null if none. Also after a reload. */
+  #asksKeysOf;
+  #changed;
   #left;
+  #keys;
   #progress;
   #secondHalf;
   #form;
 
-  constructor(controller, name) {
+  /** @param {() => void} changed called when `isNeeded` may have changed */
+  constructor(controller, name, changed) {
     this.#controller = controller;
+    this.#changed = changed;
+    this.#asksKeysOf = controller.browser.memory.read(asksKeysOf);
     this.#defaultName = name;
     this.#name.value = name;
     this.#progress = new KeyProgress(
       controller.browser.keyWorker, "Opening the account's keys…");
     this.#secondHalf = new SecondHalfCard(this.#progress);
+    this.#keys = new KeysCard(controller, () => this.#changed(),
+      button("Not now", () => this.#setAsksKeysOf(null), { class: "button wide" }));
     this.#left = new RemovedDeviceCard(controller, (words) => this.#showProblem(words));
     this.#form = form({ class: "card stack" }, () => this.#pairByCode(),
       field("Pairing code", this.#code,
-        "12 or 24 letters, from a device that is in the account already."),
+        "12 or 24 letters, from a device of the account, or from the relay's owner."),
       field("This browser's name", this.#name),
       this.#problem, this.#progress.node, this.#pair,
       this.#or, this.#create, this.#sealedLabel, this.#closed,
@@ -63,6 +84,22 @@ export class WelcomeView {
     setText(this.#lead, about);
   }
 
+  /** True if this view is to be shown, also in a browser that has an account. */
+  get isNeeded() {
+    return this.#controller.status.state === "needsPairing" || this.#isJoining || this.#asksKeys;
+  }
+
+  get #asksKeys() {
+    const { accountID, needsKeys, state } = this.#controller.status;
+    return needsKeys && state !== "needsPairing" && this.#asksKeysOf === accountID;
+  }
+
+  #setAsksKeysOf(account) {
+    this.#asksKeysOf = account;
+    this.#controller.browser.memory.write(asksKeysOf, account ?? "");
+    this.#changed();
+  }
+
   /** Fills in the code of an opened link: its first half, because a link that a browser opens must
    * not have the second. The person must still press Pair, because another person may have sent the
    * link. */
@@ -70,15 +107,22 @@ export class WelcomeView {
     const [half, second] = halvesOf(codeIn(code) ?? code);
     this.#offered = second === "" ? codeIn(code) : half;
     this.#code.value = half;
-    setText(this.#lead, "A link brought a pairing code. Press Pair to join that account.");
+    setText(this.#lead, offered);
     this.show();
   }
 
   show() {
+    const { accountID } = this.#controller.status;
     this.#left.show();
+    this.#keys.show(needsKeysText);
+    if (!this.#asksKeys) this.#keys.node.remove();
+    else if (this.#keys.node.parentNode === null) this.node.append(this.#keys.node);
+    if (!this.#isAskingHalf) {
+      for (const it of [this.#form, this.#lead]) show(it, !this.#asksKeys);
+    }
     // Another account would be refused while the data of this one is in the browser. Who has opened
     // a link is to join that account.
-    const isNew = this.#controller.status.accountID === null && this.#offered === null;
+    const isNew = accountID === null && this.#offered === null;
     if (isNew && this.#isOpen === null) this.#askRelay();
     for (const it of [this.#create, this.#sealedLabel, this.#or]) show(it, isNew && this.#isOpen);
     show(this.#closed, isNew && this.#isOpen === false);
@@ -100,6 +144,7 @@ export class WelcomeView {
 
   leave() {
     this.#isOpen = null;
+    this.#keys.leave();
     this.#secondHalf.cancel();
     this.#sealed.checked = true;
   }
@@ -118,6 +163,7 @@ export class WelcomeView {
     const deviceName = this.#name.value.trim() || "Browser";
     show(this.#problem, false);
     this.#setBusy(true);
+    this.#isJoining = true;
     try {
       if (code) await this.#progress.during(() => this.#joinByCode(code, deviceName));
       else await this.#createAccount(deviceName);
@@ -132,6 +178,8 @@ export class WelcomeView {
       this.#showProblem(errorText(error));
     }
     this.#setBusy(false);
+    this.#isJoining = false;
+    this.#changed();
   }
 
   async #createAccount(deviceName) {
@@ -146,6 +194,7 @@ export class WelcomeView {
     let hasKeys = halvesOf(code)[1] !== "";
     const askSecondHalf = (question) => {
       hasKeys = true;
+      this.#isAskingHalf = true;
       for (const it of [this.#form, this.#lead]) show(it, false);
       return this.#secondHalf.ask(question);
     };
@@ -155,6 +204,7 @@ export class WelcomeView {
       if (error.name === "EditError") this.#forgetCode();
       throw error;
     } finally {
+      this.#isAskingHalf = false;
       this.#secondHalf.hide();
       this.#pair.before(this.#progress.node);
       for (const it of [this.#form, this.#lead]) show(it, true);
@@ -163,6 +213,17 @@ export class WelcomeView {
     if (words && hasKeys) askToCompare(words);
     // The first device of an account that the relay's owner has made has sealed it.
     else if (words) showPhrase(await lockstep.recoveryPhrase());
+    else await this.#askForKeys();
+  }
+
+  /** Asks for the keys of a sealed account that was joined without them, as with a code of the
+   * relay's owner: until they are here, the other views are empty or old. */
+  async #askForKeys() {
+    const { accountID, needsKeys, scope } = await this.#controller.lockstep.syncNow();
+    if (!needsKeys || scope?.zones) return;
+    this.#setAsksKeysOf(accountID);
+    this.show();
+    this.#keys.focus();
   }
 
   /** Forgets a code that was used, also if nothing was joined. */
