@@ -27,6 +27,9 @@ export const limits = Object.freeze({
   /** Interval in which the list of devices is read while a code is shown: the new device is named,
    * and its code is hidden, almost at once. */
   arrivalMilliseconds: 1_000,
+  /** Wait for the first sync of an account that was just joined, before its views are shown: a
+   * person waits so long without a doubt that something happens. */
+  joinedMilliseconds: 4_000,
   /** Tries for a default name that no other device has: two devices may join at once. */
   nameTries: 3,
   /** Lifetime of the URL of a file to keep: the browser reads it at once. */

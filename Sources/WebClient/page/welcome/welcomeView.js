@@ -61,6 +61,7 @@ export class WelcomeView {
     this.#controller = controller;
     this.#changed = changed;
     this.#asksKeysOf = controller.browser.memory.read(asksKeysOf);
+    controller.subscribe(({ kind }) => { if (kind === "status") this.#followKeys(); });
     this.#defaultName = name;
     this.#name.value = name;
     this.#progress = new KeyProgress(
@@ -217,13 +218,27 @@ export class WelcomeView {
   }
 
   /** Asks for the keys of a sealed account that was joined without them, as with a code of the
-   * relay's owner: until they are here, the other views are empty or old. */
+   * relay's owner: until they are here, the other views are empty or old. The first sync shows if
+   * the account is sealed; a long one goes on while the person sees the other views. */
   async #askForKeys() {
-    const { accountID, needsKeys, scope } = await this.#controller.lockstep.syncNow();
-    if (!needsKeys || scope?.zones) return;
-    this.#setAsksKeysOf(accountID);
+    const { lockstep, browser, status } = this.#controller;
+    if (status.scope?.zones) return;
+    this.#setAsksKeysOf(status.accountID);
+    const rest = new Promise((resolve) => {
+      browser.setTimer(resolve, limits.joinedMilliseconds);
+    });
+    await Promise.race([lockstep.syncNow(), rest]);
+    if (!this.#asksKeys) return;
     this.show();
     this.#keys.focus();
+  }
+
+  /** Forgets the account once it is known that this browser needs no keys of it: who works in it is
+   * not taken away from that if it is sealed later. */
+  #followKeys() {
+    const { accountID, needsKeys, state } = this.#controller.status;
+    const isKnown = ["inSync", "needsPerson"].includes(state) && !needsKeys;
+    if (isKnown && this.#asksKeysOf === accountID) this.#setAsksKeysOf(null);
   }
 
   /** Forgets a code that was used, also if nothing was joined. */
