@@ -2,26 +2,9 @@
 
 from playwright.sync_api import expect
 
-from stage import Story
+from stage import BROKEN_WORDS, Story
 
 VIEWS = ["Timer", "Clipboard", "Memos", "Habits", "Devices"]
-
-# Words, of up to 20 letters, that are broken over two lines where a person sees them.
-BROKEN_WORDS = """() => {
-  const broken = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    for (const { 0: word, index } of node.data.matchAll(/[^\\s-]{1,20}(?=[\\s-]|$)/g)) {
-      const range = document.createRange();
-      range.setStart(node, index);
-      range.setEnd(node, index + word.length);
-      const lines = new Set([...range.getClientRects()].filter(({ width }) => width > 0)
-        .map(({ top }) => Math.round(top)));
-      if (lines.size > 1) broken.push(word);
-    }
-  }
-  return broken;
-}"""
 
 
 class KeyStories(Story):

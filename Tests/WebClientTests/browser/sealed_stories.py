@@ -10,7 +10,7 @@ import uuid
 from playwright.sync_api import expect
 
 from relay import Agent, run, wait_until
-from stage import Story, Visitor
+from stage import BROKEN_WORDS, Story, Visitor
 
 SECOND = "C4VH-1EZB-83NW"
 # Makes keys of an account, and wraps them with the page's own modules.
@@ -288,6 +288,11 @@ class SealedStories(Story):
         second.sees_sync("Keys missing")
         page.reload()
         second.sees_sync("Keys missing")
+        # A key brings the button for shortcuts into the bar.
+        page.keyboard.press("2")
+        expect(page.get_by_role("heading", name="Clipboard")).to_be_visible()
+        expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+        self.assertEqual(page.evaluate(BROKEN_WORDS), [])
         # The memos are there, and cannot be read here.
         second.go("Memos")
         expect(page.locator(".plan-note")).to_contain_text("Memos is sealed")
