@@ -258,6 +258,11 @@ export class EditError extends Error {
   readonly code: string;
 }
 
+/** A file that could not be sent or read. */
+export class FileError extends Error {
+  readonly code: "aborted" | "tooLarge" | "noKeys" | "missing" | "damaged" | "unreadable";
+}
+
 /** A store that cannot be used. */
 export class StoreError extends Error {
   readonly code:
@@ -292,6 +297,48 @@ export interface Resolver<Fields = any> {
 export interface App {
   zone: string;
   resolvers: { [type: string]: Resolver };
+}
+
+/** Content of a file, for a field of a record. */
+export interface FileReference {
+  readonly name: string;
+  readonly bytes: number;
+  readonly chunks: readonly string[];
+  /** Keys that seal the content; missing if the zone is not sealed. */
+  readonly seal?: { readonly zone: string; readonly key: string };
+}
+
+/** Options of a transfer. */
+export interface TransferOptions {
+  signal?: AbortSignal;
+  onProgress?: (progress: { doneBytes: number; totalBytes: number }) => void;
+}
+
+/** Content of files that records name. All calls need the relay. */
+export interface Files {
+  /** Largest file in bytes. */
+  readonly bytesMax: number;
+  /** Sends what the relay lacks of the content, sealed if the zone is. Save a record with `file`
+   * within a day. `isCutByContent`: so that a small change of a large file sends little. */
+  upload(
+    zone: string, blob: Blob,
+    options?: TransferOptions & { name?: string; isCutByContent?: boolean },
+  ): Promise<{ file: FileReference; chunks: string[]; sha256: string; parts: string }>;
+  /** Fetches the content, and checks it. `type` of the blob: `application/octet-stream` if it is
+   * missing. `open`: opens chunks that were sealed in another way, null if one does not open. */
+  download(
+    zone: string, file: FileReference & { readonly sha256?: string },
+    options?: TransferOptions & {
+      type?: string;
+      open?: (chunk: Uint8Array) => Uint8Array | null;
+    },
+  ): Promise<Blob>;
+  /** Returns those of the chunks that the relay does not have. */
+  missing(
+    zone: string, chunks: readonly string[], options?: { signal?: AbortSignal },
+  ): Promise<string[]>;
+  /** True if the files of the zone are sealed. */
+  isSealed(zone: string): Promise<boolean>;
 }
 
 /** Where a client keeps its data. */
@@ -409,6 +456,7 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   removeWake(id?: string): Promise<void>;
   wakes(): Promise<Wake[]>;
 
+  readonly files: Files;
   unsent(): Promise<{ zone: string; name: string; type: string; fields: any }[]>;
   /** Ends all iterators. Resolves once the store is closed. */
   close(): Promise<void>;

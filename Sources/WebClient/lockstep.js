@@ -67,6 +67,13 @@
  *   `wakes()`: the registrations, `{id, kind, state, verifiedAt?, sentAt?, answeredAt?, error?}`.
  *   Without an `id` it is `page`. The client renews no subscription by itself: register again when
  *   the browser has another one, or `wakeKey()` has changed.
+ * - `files`: content of files that records name (`client/files/files.js`). `upload(zone, blob,
+ *   {name?, isCutByContent?, onProgress?, signal?})` sends what the relay lacks, sealed if the zone
+ *   is, and resolves with `{file, chunks, sha256, parts}`; `file` is for a field of a record, to be
+ *   saved within a day. `download(zone, file, {type?, onProgress?, signal?})`: a `Blob`, whose bytes
+ *   are checked. `missing(zone, chunks)`: those that the relay does not have. `isSealed(zone)`.
+ *   `bytesMax`. They reject with a `FileError` (`code`, `message`), a `CallError` or a
+ *   `RefusedError`.
  * - `unsent()`: changes that the relay does not have yet, `{zone, name, type, fields}` (`fields`
  *   null for a delete): for a person who is about to sign out.
  * - `close()`: closes this tab's client and ends its iterators; another tab continues. Resolves
@@ -82,6 +89,8 @@ import { appsOf } from "./client/appsOf.js";
 import {
   CodeKeys, keysIn, keysOfPhrase, membersIn, newAccountKeys, ringPlace,
 } from "./client/codeKeys.js";
+import { FileError } from "./client/files/fileError.js";
+import { Files } from "./client/files/files.js";
 import { limits } from "./client/limits.js";
 import { fieldsOf, itemOf } from "./client/live/item.js";
 import { Each, Latest } from "./client/live/latest.js";
@@ -107,8 +116,8 @@ import { RuleFault } from "./model/mergeRules.js";
 import { withoutStamps } from "./model/stamps.js";
 
 export {
-  CallError, counterAdded, counterValue, EditError, equal, numberOf, numberText, RefusedError,
-  RuleFault, serialize, StoreError,
+  CallError, counterAdded, counterValue, EditError, equal, FileError, numberOf, numberText,
+  RefusedError, RuleFault, serialize, StoreError,
 };
 
 /** Version of this package, and of the program that it belongs to. */
@@ -121,6 +130,7 @@ export class Lockstep {
   #accounts;
   #codeKeys;
   #environment;
+  #files;
   #store;
   #tabs;
   /** Iterators that have not ended. */
@@ -181,6 +191,7 @@ export class Lockstep {
     this.#environment = environment;
     this.#accounts = new Accounts(environment, relay);
     this.#codeKeys = new CodeKeys(environment.randomBytes, scrypt);
+    this.#files = new Files({ environment, relay, access: (zone) => this.#fileAccess(zone) });
     this.#store = store;
     this.#tabs = new Tabs({ ...options, environment, relay, store,
       notify: (event) => this.#notify(event) });
@@ -193,6 +204,8 @@ export class Lockstep {
   get status() { return this.#tabs.status; }
 
   get now() { return this.#tabs.now; }
+
+  get files() { return this.#files; }
 
   records(zone, type) { return this.#tabs.view.records(zone, type); }
 
@@ -508,6 +521,13 @@ export class Lockstep {
 
   async #discard({ token, deviceID }) {
     await this.#accounts.revoke(token, deviceID).catch(() => {});
+  }
+
+  async #fileAccess(zone) {
+    const { token } = await this.#identity();
+    const keys = await keysIn(this.#store);
+    const isLocked = this.status.lockedZones.includes(zone) && !keys?.zoneKeys(zone);
+    return { token, keys, isLocked };
   }
 
   async #token() { return (await this.#identity()).token; }

@@ -142,6 +142,20 @@ export const limits = Object.freeze({
   broadcastRecords: 200,
   /** Tries of a change that must be made again because another tab changed the record meanwhile. */
   changeTries: 8,
+  /** Bytes of a chunk of a file; the relay takes no larger one. */
+  chunkBytes: 4 << 20,
+  /** Largest file that is sent or read: the content of a downloaded one is kept by the browser until
+   * the page has it whole. */
+  fileBytes: 256 << 20,
+  /** Bytes of a file that are read, and sealed bytes that are kept, at once. */
+  fileReadBytes: 8 << 20,
+  fileAheadBytes: 8 << 20,
+  /** Chunks that are asked about at once, and that are sent or fetched at a time. */
+  chunksAsked: 256,
+  chunksAtOnce: 2,
+  /** Time for one chunk, on a slow connection, and the number of tries. */
+  chunkMilliseconds: 300_000,
+  chunkTries: 4,
   /** Time for which another version of this page may block the opening of the store. */
   openMilliseconds: 10_000,
 });

@@ -100,7 +100,7 @@ export function encodeContent({ name, type, author, version, fields }) {
  * @returns {RecordContent | null}
  */
 export function decodeContent(bytes) {
-  const end = endOfContent(bytes);
+  const end = paddingPlace(bytes);
   if (end < fixedBytes || (bytes[0] !== live && bytes[0] !== deleted)) return null;
   let place = entriesPlace + idBytes * bytes[entriesPlace - 1];
   const version = RecordVersion.ofBytes(Uint8Array.of(
@@ -117,8 +117,9 @@ export function decodeContent(bytes) {
   return { name, type, author, version, fields: isDeleted ? null : rest };
 }
 
-/** Returns the length without the padding; -1 if it is not padded as prescribed. */
-function endOfContent(bytes) {
+/** Returns the length without the padding; -1 if it is not padded as prescribed.
+ * @param {Uint8Array} bytes */
+export function paddingPlace(bytes) {
   let end = bytes.length - 1;
   while (end >= 0 && bytes[end] === 0) end -= 1;
   return end >= 0 && bytes[end] === 0x80 && bytes.length === paddedLength(end + 1) ? end : -1;

@@ -28,6 +28,42 @@ const schedule = new Int32Array(64);
 /** Returns the 32 bytes of the hash. @param {Uint8Array} bytes */
 export const sha256 = (bytes) => finish(initial, bytes, 0);
 
+/** Hash of bytes that arrive in parts. */
+export class SHA256 {
+  #state = initial.slice();
+  /** Bytes of whole blocks that are in the state. */
+  #before = 0;
+  #rest = new Uint8Array(0);
+
+  /** @param {Uint8Array} bytes */
+  add(bytes) {
+    let part = bytes;
+    if (this.#rest.length > 0) {
+      const needed = blockBytes - this.#rest.length;
+      const joined = new Uint8Array(this.#rest.length + Math.min(needed, bytes.length));
+      joined.set(this.#rest);
+      joined.set(bytes.subarray(0, needed), this.#rest.length);
+      this.#rest = joined;
+      if (joined.length < blockBytes) return;
+      this.#compress(joined);
+      part = bytes.subarray(needed);
+    }
+    const whole = part.length - (part.length % blockBytes);
+    this.#compress(part.subarray(0, whole));
+    this.#rest = part.slice(whole);
+  }
+
+  /** Returns the 32 bytes of the hash of all parts so far. */
+  digest() { return finish(this.#state, this.#rest, this.#before); }
+
+  #compress(bytes) {
+    for (let start = 0; start < bytes.length; start += blockBytes) {
+      compress(this.#state, bytes, start);
+    }
+    this.#before += bytes.length;
+  }
+}
+
 /** Message authentication code under one key. What depends on the key alone is computed once. */
 export class HMAC {
   #inner;

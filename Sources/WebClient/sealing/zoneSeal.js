@@ -4,7 +4,9 @@ import { areChunks } from "../model/fileReference.js";
 import { derived } from "./accountKeys.js";
 import { base64url, base64urlBytes, base64urlLength } from "./base64url.js";
 import { hex, hexBytes, is64Bits } from "./hex.js";
-import { contentLength, decodeContent, encodeContent, objectOf } from "./recordContent.js";
+import {
+  contentLength, decodeContent, encodeContent, objectOf, paddedLength, paddingPlace,
+} from "./recordContent.js";
 import { RecordVersion } from "./recordVersion.js";
 import { HMAC, sha256 } from "./sha256.js";
 import { SIV } from "./siv.js";
@@ -17,6 +19,8 @@ export const sealedType = "Sealed";
 /** Bytes of a text whose length is written in two bytes. */
 const textBytesMax = 0xffff;
 const digestBytes = 32;
+/** Bytes of a file in each of its chunks but the last. Sealed, they are less than 4 MiB. */
+export const fileBlockBytes = (4 << 20) - (64 << 10) - 1;
 /** Bytes of the fields at the relay around the sealed text. */
 const frameBytes = serialize({ key: "0".repeat(16), sealed: "" }).length;
 
@@ -190,6 +194,34 @@ export class ZoneSeal {
       if (bytes) return { bytes };
     }
     return failed("altered");
+  }
+
+  /**
+   * Seals a block of a file, padded: its length reveals the block's only roughly.
+   *
+   * @param {Uint8Array} block from one to `fileBlockBytes` bytes
+   */
+  sealBlock(block) {
+    const padded = new Uint8Array(paddedLength(block.length + 1));
+    padded.set(block);
+    padded[block.length] = 0x80;
+    return this.sealChunk(padded);
+  }
+
+  /**
+   * Opens a block of a file.
+   *
+   * @param {Uint8Array} sealed
+   * @param {string} keyId generation with which it was sealed
+   * @returns {{bytes: Uint8Array} | {fault: SealFault}}
+   */
+  openBlock(sealed, keyId) {
+    const keys = this.#generations.get(keyId);
+    if (!keys) return failed("unknownKey", keyId);
+    const padded = keys.chunks.open(sealed, chunkLabel);
+    if (!padded) return failed("altered");
+    const length = paddingPlace(padded);
+    return length < 0 ? failed("malformed") : { bytes: padded.subarray(0, length) };
   }
 
   /**
