@@ -2,11 +2,11 @@ import { clipboardApp } from "./clipboard/clipboardApp.js";
 import { habitsApp } from "./habits/habitsApp.js";
 import { memosApp } from "./memos/memosApp.js";
 import { timerApp } from "./timer/timerApp.js";
+import { vaultApp } from "./vault/vaultApp.js";
 import { resolverOf } from "../model/app.js";
 
-/** The only list of a page's apps. The vault is not among them: a page does not transfer its
- * files. */
-export const apps = Object.freeze([timerApp, clipboardApp, memosApp, habitsApp]);
+/** The only list of a page's apps. */
+export const apps = Object.freeze([timerApp, clipboardApp, memosApp, habitsApp, vaultApp]);
 
 /**
  * Returns the rule for a record type of any app; undefined if no app knows the type.

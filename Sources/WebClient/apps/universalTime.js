@@ -29,4 +29,27 @@ export function dayOf(date) {
   return dateOf(day) === date ? day : undefined;
 }
 
+const cycleDays = 146_097;
+
+/**
+ * Formats an instant for the name of a file: `2026-03-01T12-00-00.000Z`.
+ *
+ * @param {bigint} instant milliseconds
+ */
+export function fileTime(instant) {
+  const length = BigInt(dayMilliseconds);
+  const inDay = ((instant % length) + length) % length;
+  const day = Number((instant - inDay) / length);
+  // The calendar repeats every 400 years; a date of the browser does not reach as far.
+  const cycles = Math.floor(day / cycleDays);
+  const [year, ...rest] = dateOf(day - cycles * cycleDays).split("-");
+  const whole = Number(year) + 400 * cycles;
+  const sign = whole < 0 ? "-" : "";
+  const date = [sign + padded(Math.abs(whole), 4), ...rest].join("-");
+  const [seconds, milliseconds] = [Math.floor(Number(inDay) / 1_000), Number(inDay) % 1_000];
+  const clock = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const time = clock.map((it) => padded(it)).join("-");
+  return `${date}T${time}.${padded(milliseconds, 3)}Z`;
+}
+
 const padded = (number, digits = 2) => String(number).padStart(digits, "0");

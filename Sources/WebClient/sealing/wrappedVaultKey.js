@@ -1,5 +1,5 @@
 import { isObject } from "../json/jsonValue.js";
-import { base64urlBytes } from "./base64url.js";
+import { base64Bytes } from "./base64url.js";
 import { hex } from "./hex.js";
 import { hkdf, sha256 } from "./sha256.js";
 import { SIV } from "./siv.js";
@@ -64,11 +64,3 @@ export function holdsVaultKey(fields, { name, key }) {
 }
 
 const isWithin = (value, most) => Number.isSafeInteger(value) && value >= 1 && value <= most;
-
-/** Returns null if it is not the one text of some bytes, as Base64 with padding. */
-function base64Bytes(text) {
-  if (typeof text !== "string" || text.length % 4 !== 0 || /[-_]|=.*[^=]|={3}/u.test(text)) {
-    return null;
-  }
-  return base64urlBytes(text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", ""));
-}

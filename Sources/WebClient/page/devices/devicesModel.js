@@ -179,7 +179,7 @@ export const codeLifetimes = Object.freeze([
  */
 export function codeZones(scope, used) {
   if (scope?.zones) return scope.zones;
-  const own = [...apps.map(({ zone }) => zone), "Vault"];
+  const own = apps.map(({ zone }) => zone);
   const others = [...new Set(used)].filter((zone) => ![...own, "Keys"].includes(zone));
   return [...own, ...others.sort()]
     .slice(0, limits.zonesOfCode);
