@@ -70,10 +70,10 @@
  * - `files`: content of files that records name (`client/files/files.js`). `upload(zone, blob,
  *   {name?, isCutByContent?, onProgress?, signal?})` sends what the relay lacks, sealed if the zone
  *   is, and resolves with `{file, chunks, sha256, parts}`; `file` is for a field of a record, to be
- *   saved within a day. `download(zone, file, {type?, onProgress?, signal?})`: a `Blob`, whose bytes
- *   are checked. `missing(zone, chunks)`: those that the relay does not have. `isSealed(zone)`.
- *   `bytesMax`. They reject with a `FileError` (`code`, `message`), a `CallError` or a
- *   `RefusedError`.
+ *   saved within a day. `download(zone, file, {type?, onProgress?, signal?})`: a `Blob`, whose
+ *   bytes are checked. `missing(zone, chunks)`: those that the relay does not have.
+ *   `isSealed(zone)`. `bytesMax`. They reject with a `FileError` (`code`, `message`), a `CallError`
+ *   or a `RefusedError`.
  * - `unsent()`: changes that the relay does not have yet, `{zone, name, type, fields}` (`fields`
  *   null for a delete): for a person who is about to sign out.
  * - `close()`: closes this tab's client and ends its iterators; another tab continues. Resolves

@@ -144,8 +144,8 @@ export const limits = Object.freeze({
   changeTries: 8,
   /** Bytes of a chunk of a file; the relay takes no larger one. */
   chunkBytes: 4 << 20,
-  /** Largest file that is sent or read: the content of a downloaded one is kept by the browser until
-   * the page has it whole. */
+  /** Largest file that is sent or read, in bytes: the browser keeps the content of a downloaded one
+   * until the page has it whole. */
   fileBytes: 256 << 20,
   /** Bytes of a file that are read, and sealed bytes that are kept, at once. */
   fileReadBytes: 8 << 20,

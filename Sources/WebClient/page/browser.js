@@ -27,6 +27,7 @@ export function systemBrowser() {
     keyWorker: new KeyWorker(),
     get isInView() { return document.visibilityState === "visible"; },
     get hasBeenPressed() { return navigator.userActivation?.hasBeenActive === true; },
+    get isPressed() { return navigator.userActivation?.isActive === true; },
     openAudio: () => (globalThis.AudioContext ? new AudioContext() : null),
     alerts: systemAlerts(),
     choices: new DeviceChoices(memory),

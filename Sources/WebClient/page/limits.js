@@ -63,6 +63,21 @@ export const limits = Object.freeze({
   remindedTitles: 3,
   /** Interval in which reminders are checked: their times are in whole minutes. */
   reminderMilliseconds: 60_000,
+  /** Files that wait to be sent at once. */
+  vaultTransfers: 50,
+  /** Wait before an upload without a connection is tried again; earlier if the connection is
+   * back. */
+  transferRetryMilliseconds: 30_000,
+  /** Files of the vault that are listed: it is meant for a few. */
+  vaultRows: 200,
+  /** Pause after a change before the relay is asked for missing content, and the interval while
+   * some is missing. */
+  missingPauseMilliseconds: 500,
+  missingMilliseconds: 30_000,
+  /** Former versions of one file that this browser knows, and of all files, in UTF-16 units: 4 MiB
+   * in the browser's store. */
+  versionsOfFile: 20,
+  fileHistoryLength: 2 * 1_024 * 1_024,
   /** Length of a device's name, in UTF-16 units, as form fields count it. */
   deviceName: 100,
 });

@@ -11,6 +11,7 @@ import { Shell } from "./shell/shell.js";
 import { TimerAlerts } from "./timer/alerts/timerAlerts.js";
 import { countingIcon, timerModel } from "./timer/timerModel.js";
 import { TimerView } from "./timer/timerView.js";
+import { VaultView } from "./vault/vaultView.js";
 import { WakeSwitch } from "./wakes/wakeSwitch.js";
 import { WelcomeView } from "./welcome/welcomeView.js";
 
@@ -42,7 +43,7 @@ export class Page {
       place, notices: this.#notices, welcome: this.#welcome,
       views: Object.entries({
         timer: TimerView, clipboard: ClipboardView, memos: MemosView, habits: HabitsView,
-        devices: DevicesView,
+        files: VaultView, devices: DevicesView,
       }).map(([name, View]) =>
         ({ name, view: new View(this.#controller, notify,
           { wakes: this.#wakes, alerts: this.#alerts }) })),

@@ -50,7 +50,7 @@ export function base64urlBytes(text) {
   return (bits & ((1 << count) - 1)) === 0 ? bytes : null;
 }
 
-/** Returns the bytes of a text in Base64 with padding; null if it is not the one text of some bytes.
+/** Returns the bytes of a text in Base64 with padding; null if it is not the one text of bytes.
  * @param {any} text */
 export function base64Bytes(text) {
   if (typeof text !== "string" || text.length % 4 !== 0 || /[-_]|=.*[^=]|={3}/u.test(text)) {

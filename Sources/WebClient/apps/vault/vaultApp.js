@@ -18,8 +18,8 @@ import {
  * `put` adds a file, or replaces the one of that name; `seen` is the hash of the version that the
  * person replaces, null for none. If there is another version by then, it is kept as a conflict
  * copy. `restore` brings back a file that was removed. `resolve` ends a conflict: `keep` is "this"
- * (the file), "other" (the copy's content, in the file) or "both" (the copy becomes a file of a name
- * of its own); `was` and `copyWas` are the hashes that the person saw.
+ * (the file), "other" (the copy's content, in the file) or "both" (the copy becomes a file with a
+ * name of its own); `was` and `copyWas` are the hashes that the person saw.
  */
 export const vaultApp = Object.freeze({
   name: "vault",

@@ -5,9 +5,9 @@ import { conflictName } from "./conflictName.js";
 import { contentsOf, fieldsOf, isSealedForm, recordName } from "./vaultForm.js";
 
 /**
- * Rule of a file that two devices changed at once. Bytes of files cannot be merged, so both versions
- * are kept: the newer under the file's name, the other as a copy. A version that is sealed with a
- * key of the vault's own cannot be read here: a person decides.
+ * Rule of a file that two devices changed at once. Bytes of files cannot be merged, so both
+ * versions are kept: the newer under the file's name, the other as a copy. A version that is sealed
+ * with a key of the vault's own cannot be read here: a person decides.
  *
  * @type {import("../../model/resolver.js").Resolver}
  */

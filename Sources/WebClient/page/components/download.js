@@ -1,9 +1,9 @@
 import { limits } from "../limits.js";
 import { element } from "./element.js";
 
-/** Gives a text to the browser as a file to keep. */
-export function download(browser, name, type, text) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+/** Gives a text, or a blob, to the browser as a file to keep. */
+export function download(browser, name, type, content) {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   element("a", { href: url, download: name }).click();
   browser.setTimer(() => URL.revokeObjectURL(url), limits.copyMilliseconds);
 }

@@ -1,8 +1,9 @@
 /**
  * What the page keeps in this browser beside the account's records: unsaved texts and former
- * versions of memos. It never leaves the browser. IndexedDB; in memory if the browser refuses that.
+ * versions of memos and files. It never leaves the browser. IndexedDB; in memory if the browser
+ * refuses that.
  *
- * Object stores: `drafts`, `versions` (keys: texts), `values`.
+ * Object stores: `drafts`, `versions`, `files` (keys: texts), `values`.
  */
 export class PageStore {
   #factory;
@@ -10,8 +11,8 @@ export class PageStore {
   #memory = Object.fromEntries(PageStore.names.map((name) => [name, new Map()]));
 
   static databaseName = "lockstep page";
-  static version = 1;
-  static names = ["drafts", "versions", "values"];
+  static version = 2;
+  static names = ["drafts", "versions", "files", "values"];
 
   /** @param {IDBFactory | undefined} factory */
   constructor(factory) { this.#factory = factory; }
@@ -107,7 +108,10 @@ function open(factory) {
   return new Promise((resolve, reject) => {
     const request = factory.open(PageStore.databaseName, PageStore.version);
     request.onupgradeneeded = () => {
-      for (const name of PageStore.names) request.result.createObjectStore(name);
+      const { result } = request;
+      for (const name of PageStore.names) {
+        if (!result.objectStoreNames.contains(name)) result.createObjectStore(name);
+      }
     };
     request.onerror = () => reject(request.error);
     request.onblocked = () => reject(new Error("another tab keeps the store from being opened"));
