@@ -70,6 +70,8 @@ export const limits = Object.freeze({
   transferRetryMilliseconds: 30_000,
   /** Files of the vault that are listed: it is meant for a few. */
   vaultRows: 200,
+  /** Chunks of files of which the relay is asked if it has them. */
+  checkedChunks: 65_536,
   /** Pause after a change before the relay is asked for missing content, and the interval while
    * some is missing. */
   missingPauseMilliseconds: 500,

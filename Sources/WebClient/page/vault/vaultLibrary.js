@@ -61,7 +61,8 @@ export class VaultLibrary {
     if (this.#isChecking || !this.isKnown) return;
     this.#isChecking = true;
     try {
-      const chunks = this.contents.files.flatMap((file) => file.chunks);
+      const chunks = this.contents.files.flatMap((file) => file.chunks)
+        .slice(0, limits.checkedChunks);
       const { files } = this.#controller.lockstep;
       const missing = chunks.length === 0 ? [] : await files.missing(vaultApp.zone, chunks);
       this.#missing = new Set(missing);

@@ -77,15 +77,15 @@ export function limitText({ isZoneSealed, noKeyCount, malformedCount }) {
   const sentences = [];
   if (!isZoneSealed) {
     sentences.push("This account is not sealed, so a browser adds no files: the relay could read "
-      + "them. To use files here, seal the account with the command lockstep agent seal on a "
+      + "them. To add files here, seal the vault with the command lockstep agent seal Vault on a "
       + "computer of this account.");
   }
   if (noKeyCount > 0) {
     sentences.push(noKeyCount === 1
       ? "One file is sealed with the vault's own key, which no browser gets."
       : `${noKeyCount} files are sealed with the vault's own key, which no browser gets.`);
-    sentences.push("Read them with the program lockstep on a computer. Once the account is "
-      + "sealed, browsers open them, too.");
+    sentences.push("Read them with the program lockstep on a computer. Once the vault is "
+      + "sealed with the account's keys, browsers open them, too.");
   }
   if (malformedCount > 0) {
     sentences.push(malformedCount === 1

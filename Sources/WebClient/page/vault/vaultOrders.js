@@ -41,7 +41,7 @@ export class VaultOrders {
   /** Adds files that a person has chosen. @param {File[]} files */
   async add(files) {
     for (const blob of files) {
-      const file = blob.name === "" ? "file" : blob.name.normalize();
+      const file = blob.name === "" ? "file" : blob.name;
       const held = this.#library.contents.fileNamed(file);
       const answer = held === null ? "add"
         : await askToReplace({ file, about: this.#about(held) });
@@ -96,10 +96,13 @@ export class VaultOrders {
       const { contents } = this.#library;
       const [file, other] = [contents.file(original), contents.file(copy)];
       if (!file || !other) return;
+      const { fields } = this.#controller.lockstep.record(vaultApp.zone, copy);
       await this.#controller.act(vaultApp,
         { do: "resolve", copy, keep, was: file.sha256, copyWas: other.sha256 });
+      const undo = { words: "Undo", act: () => this.#restore(copy, fields) };
       this.#notify({ this: "The file is kept, and the other version is deleted.",
-        other: "The other version is kept.", both: "Both are kept, each as a file." }[keep]);
+        other: "The other version is kept.", both: "Both are kept, each as a file." }[keep],
+      keep === "this" && other.form === "zone" ? undo : null);
     });
   }
 

@@ -22,6 +22,7 @@ export class VaultTransfers {
   #count = 0;
   #retry = null;
   #wasConnected = false;
+  #lastAccount = null;
 
   /**
    * @param {{changed: () => void, put: (file: string, records: object[]) => void}} events `put`: a
@@ -71,7 +72,12 @@ export class VaultTransfers {
     this.#next();
   }
 
-  get #account() { return this.#controller.status.accountID; }
+  /** A tab that takes over the lead does not know the account for a moment. */
+  get #account() {
+    const { accountID, state } = this.#controller.status;
+    if (accountID !== null || state === "needsPairing") this.#lastAccount = accountID;
+    return this.#lastAccount;
+  }
 
   #next() {
     // What was added for another account is not sent to this one.
