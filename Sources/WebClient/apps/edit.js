@@ -38,6 +38,8 @@ export class EditRefusal extends Error {
  * @property {string} zone
  * @property {string} name
  * @property {string} type
+ * @property {string[]} [chunks] chunks of files that the record names beside the references in its
+ *   fields; the record's own if it is missing
  * @property {(context: {current?: object, stamp: number, device: string}) => object | null} make
  *
  * Result of a person's action. Either all edits are made or none. A decision is the person's answer
@@ -50,8 +52,8 @@ export class EditRefusal extends Error {
 
 /**
  * Returns the records that an action changes, in their new state:
- * `{zone, name, type, fields, stamp}`. `fields` is null for a delete; `stamp` is the record's
- * `modifiedAt`.
+ * `{zone, name, type, fields, stamp, chunks?}`. `fields` is null for a delete; `stamp` is the
+ * record's `modifiedAt`.
  *
  * @param {{outcome: Function}} app
  * @param {AppState} state
@@ -74,7 +76,7 @@ export function act(app, state, action, now, random) {
 /** Unique, because a zone name has no line feed. */
 const keyOf = (zone, { name }) => `${zone}\n${name}`;
 
-function changed({ zone, name, type, make }, held, state, now) {
+function changed({ zone, name, type, chunks, make }, held, state, now) {
   const current = held && !isDeleted(held) ? held : undefined;
   const stamp = state.stamp?.(zone, name) ?? stampAfter(held, now);
   const fields = make({ current, stamp, device: state.device });
@@ -82,7 +84,8 @@ function changed({ zone, name, type, make }, held, state, now) {
     throw new EditRefusal("there is no record of that name to delete");
   }
   checkSize(fields);
-  return { zone, name, type: fields === null ? held.type : type, fields, stamp };
+  return { zone, name, type: fields === null ? held.type : type, fields, stamp,
+    ...chunks && fields !== null && { chunks } };
 }
 
 /** Returns a stamp later than every known version of the record, however wrong the clock is. */

@@ -98,7 +98,7 @@ test("a file has any name that can be one in a folder, and no other", () => {
     assert.deepEqual(shown(records), [`${file} 1`]);
   }
   for (const file of ["", ".", "..", "a/b", "a\nb", "x".repeat(256)]) {
-    refused([], { do: "put", file, fields: fieldsOf(file, "1"), seen: null }, /rename/u);
+    refused([], { do: "put", file, fields: fieldsOf(file, "1"), seen: null }, /Rename/u);
   }
 });
 
@@ -160,4 +160,10 @@ test("of two versions of a sealed file the newer keeps the name, on each device"
   assert.deepEqual(
     vaultFileResolver.resolve({ base: null, local: one, server: { ...own, fields: null } }),
     { merged: one.fields, copies: [] });
+});
+
+test("a new version names no chunk of the one of another form that it replaces", () => {
+  const { changes } = act(vaultApp, { records: [], device: "web" },
+    { do: "put", file: "a.db", fields: fieldsOf("a.db", "1"), seen: null }, 5_000, () => []);
+  assert.deepEqual(changes.map(({ chunks }) => chunks), [[]]);
 });

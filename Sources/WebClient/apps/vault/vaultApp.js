@@ -41,7 +41,9 @@ export const vaultApp = Object.freeze({
   },
 });
 
-const edit = (name, fields) => ({ zone: vaultZone, name, type: fileType, make: () => fields });
+/** The fields have a reference to all chunks of the file. */
+const edit = (name, fields) =>
+  ({ zone: vaultZone, name, type: fileType, chunks: [], make: () => fields });
 
 const hashOf = (action, name) => (member(action, name) === null ? null : textMember(action, name));
 
@@ -63,8 +65,9 @@ function put(contents, state, action) {
   return edits;
 }
 
-const nameFault = "a file of the vault has a name of 1 to 255 bytes, without / and control "
-  + "characters; rename the file, and add it again";
+/** Sentences about a file's name that the vault cannot have. */
+export const nameFault = "A file of the vault has a name of 1 to 255 bytes, without / and control "
+  + "characters. Rename the file, and add it again.";
 
 /** Returns the edit that keeps a version as a conflict copy. */
 function copied(held) {

@@ -153,7 +153,7 @@ function checkFiles({ sealing }, changes) {
   for (const change of changes) {
     if (sealing.isSealed(change.zone) && namesUnsealedFiles(change)) {
       throw new EditError("refused", `the zone ${change.zone} is sealed, and a file of the record `
-        + "is not; attach it with an app on a device, a page cannot");
+        + "is not; send the file again with this device");
     }
   }
 }

@@ -1,6 +1,6 @@
-import { vaultApp } from "../../apps/vault/vaultApp.js";
 import { freeName } from "../../apps/vault/conflictName.js";
-import { contentsOf } from "../../apps/vault/vaultForm.js";
+import { nameFault, vaultApp } from "../../apps/vault/vaultApp.js";
+import { contentsOf, isFileName } from "../../apps/vault/vaultForm.js";
 import { FileError } from "../../lockstep.js";
 import { confirmAction } from "../components/dialog.js";
 import { download } from "../components/download.js";
@@ -42,6 +42,10 @@ export class VaultOrders {
   async add(files) {
     for (const blob of files) {
       const file = blob.name === "" ? "file" : blob.name;
+      if (!isFileName(file)) {
+        this.#notify(nameFault);
+        continue;
+      }
       const held = this.#library.contents.fileNamed(file);
       const answer = held === null ? "add"
         : await askToReplace({ file, about: this.#about(held) });
