@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from stage import Story
 
-VIEWS = ["Timer", "Clipboard", "Memos", "Habits", "Devices"]
+VIEWS = ["Timer", "Clipboard", "Memos", "Habits", "Files", "Devices"]
 
 
 class AccessStories(Story):

@@ -14,7 +14,7 @@ from page_files import file_at
 from shell_stories import FOLDER, Files
 from stage import CHROMIUM, PATIENCE_MILLISECONDS
 
-VIEWS = ["timer", "clipboard", "memos", "habits", "devices"]
+VIEWS = ["timer", "clipboard", "memos", "habits", "files", "devices"]
 
 
 def size_of(body):

@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from stage import BROKEN_WORDS, Story
 
-VIEWS = ["Timer", "Clipboard", "Memos", "Habits", "Devices"]
+VIEWS = ["Timer", "Clipboard", "Memos", "Habits", "Files", "Devices"]
 
 
 class KeyStories(Story):
@@ -104,7 +104,7 @@ class KeyStories(Story):
         page.reload()
         person.is_in_sync()
         names = []
-        for _ in range(11):
+        for _ in range(12):
             page.keyboard.press("Tab")
             names.append(page.evaluate("() => document.activeElement.textContent.trim()"))
         self.assertEqual(names, [

@@ -141,7 +141,7 @@ class ScopeStories(Story):
         expect(page.get_by_role("checkbox", name="Run")).to_be_disabled()
         expect(page.get_by_role("button", name="One more")).to_have_count(0)
         self.pictured(wall, "habits")
-        for view in ("Timer", "Clipboard", "Memos", "Habits", "Devices"):
+        for view in ("Timer", "Clipboard", "Memos", "Habits", "Files", "Devices"):
             wall.go(view)
             if view == "Devices":
                 page.get_by_text("Limit what the new device may do").click()

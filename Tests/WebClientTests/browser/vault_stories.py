@@ -1,12 +1,18 @@
 """Files of the vault in the page: added, opened, replaced, in conflict, with a terminal's agent."""
 
+import base64
 import hashlib
+import json
 import re
 
 from playwright.sync_api import expect
 
-from relay import wait_until
+from relay import run, wait_until
 from stage import Story
+
+# A picture of one pixel.
+DOT = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwAD"
+                       "hgGAWjR9awAAAABJRU5ErkJggg==")
 
 
 def content(length, seed=1):
@@ -143,12 +149,12 @@ class VaultStories(Story):
         self.add(person, given("vault.db", b"second"))
         dialog.get_by_role("button", name="Keep both").click()
         self.is_in_step(person, "vault 2.db")
-        self.add(person, given("vault.db", b"third"))
+        self.add(person, given("vault.db", b"the third"))
         dialog.get_by_role("button", name="Replace").click()
-        expect(self.rows(person, "vault.db")).to_contain_text("5 bytes, changed just now")
+        expect(self.rows(person, "vault.db")).to_contain_text("9 bytes, changed just now")
         self.is_in_step(person, "vault.db")
         laptop.run("sync")
-        self.assertEqual(path.read_bytes(), b"third")
+        self.assertEqual(path.read_bytes(), b"the third")
         self.assertEqual(self.saved(person, "vault 2.db"), b"second")
         # The former version is listed, and can be restored while the relay has it.
         former = self.details(person, "vault.db").get_by_role("listitem")
@@ -280,6 +286,15 @@ class VaultStories(Story):
             dialog.get_by_role("button", name="Open").click()
         expect(opened.value.locator("body")).to_contain_text(page)
         self.assertNotEqual(opened.value.title(), "ran")
+        # A picture is seen, although the page itself shows none from elsewhere.
+        self.add(person, given("dot.png", DOT, "image/png"))
+        self.is_in_step(person, "dot.png")
+        with person.context.expect_page() as opened:
+            self.details(person, "dot.png").get_by_role("button", name="Open").click()
+        opened.value.wait_for_function("() => document.images[0]?.naturalWidth === 1")
+        # The page's policy, which the tab has too, refuses the browser's own style around it.
+        self.pumped(person)
+        person.faults = [it for it in person.faults if not it.startswith("Applying inline style")]
 
     def test_what_the_relay_has_lost_or_changed_is_said_and_a_device_sends_it_again(self):
         person, laptop, path = self.shared(content(300_000))
@@ -355,3 +370,78 @@ class VaultStories(Story):
         self.has_no_barrier(person, "details on a phone")
         wide = dialog.evaluate("(it) => it.scrollWidth - it.clientWidth")
         self.assertLessEqual(wide, 0)
+
+    def test_two_pages_and_a_terminal_agree_after_they_worked_apart(self):
+        person, laptop, path = self.shared(b"first")
+        other = self.visitor()
+        other.pair(laptop.json("pair")[0]["code"])
+        self.go_to_files(other)
+        self.is_in_step(other, "vault.db")
+        for page in (person, other):
+            page.may_miss_the_relay = True
+        # A change wins over a deletion that was made without knowledge of it.
+        person.context.set_offline(True)
+        person.sees_sync("Offline")
+        person.press("Delete vault.db")
+        expect(self.rows(person)).to_have_count(0)
+        self.replace(other, "vault.db", b"of the other page")
+        expect(self.rows(other)).to_contain_text("17 bytes")
+        other.is_in_sync()
+        person.context.set_offline(False)
+        self.is_in_step(person, "vault.db")
+        self.assertEqual(self.saved(person, "vault.db"), b"of the other page")
+        self.assertEqual(self.contents(laptop, path), [b"of the other page"])
+        # Both end one conflict in the same way at once.
+        path.write_bytes(b"of the laptop")
+        self.replace(person, "vault.db", b"of this page")
+        expect(self.rows(person)).to_contain_text("12 bytes")
+        person.is_in_sync()
+        laptop.run("sync")
+        copies = [self.rows(page).locator(".vault-copy") for page in (person, other)]
+        for copy in copies:
+            expect(copy).to_be_visible()
+        for page, copy in zip((person, other), copies):
+            page.context.set_offline(True)
+            page.sees_sync("Offline")
+            copy.get_by_role("button", name="Keep both").click()
+            expect(copy).to_have_count(0)
+        for page in (person, other):
+            page.context.set_offline(False)
+        for page in (person, other):
+            page.is_in_sync()
+            expect(self.rows(page)).to_have_count(2)
+            expect(page.page.locator(".vault-copy")).to_have_count(0)
+        kept = [self.saved(page, name) for page in (person, other)
+                for name in ("vault.db", "vault 2.db")]
+        self.assertEqual(kept[:2], kept[2:])
+        self.assertEqual(sorted(kept[:2]), [b"of the laptop", b"of this page"])
+        self.assertEqual(self.contents(laptop, path), kept[:1])
+
+    def test_the_phrase_opens_the_files_after_the_loss_of_all_devices(self):
+        person, laptop, path = self.shared(b"first")
+        person.go("Devices")
+        person.press("Show the recovery phrase")
+        words = person.reads_phrase()
+        store = ["--store", self.relay.folder / "store"]
+        account = json.loads(run("account", "list", "--json", *store))["accountID"]
+        code = json.loads(run("account", "pair", account, "--json", *store))["code"]
+        person.closes()
+        found = self.visitor()
+        found.open()
+        found.page.get_by_label("Pairing code").fill(code)
+        found.press("Pair", exact=True)
+        found.go("Files")
+        expect(found.page.locator(".plan-note")).to_contain_text("Vault is sealed")
+        expect(self.rows(found)).to_have_count(0)
+        expect(found.page.get_by_role("button", name="Add files")).to_be_hidden()
+        self.has_no_barrier(found, "files without keys")
+        found.go("Devices")
+        found.page.get_by_label("recovery phrase").fill(" ".join(words))
+        found.press("Open", exact=True)
+        compared = found.page.get_by_role("dialog", name="Compare six words")
+        found.page.add_locator_handler(
+            compared, lambda: compared.get_by_role("button", name="Done").click(), times=1)
+        found.is_in_sync()
+        self.go_to_files(found)
+        self.is_in_step(found, "vault.db")
+        self.assertEqual(self.saved(found, "vault.db"), b"first")

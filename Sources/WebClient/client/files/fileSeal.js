@@ -17,8 +17,6 @@ export class FileSeal {
     this.#seal = zoneKeys && new ZoneSeal(zoneKeys);
   }
 
-  get isSealed() { return this.#seal !== null; }
-
   /** Bytes of a file in each of its chunks but the last, if it is cut at fixed places. */
   get blockBytes() { return this.#seal ? fileBlockBytes : limits.chunkBytes; }
 

@@ -38,7 +38,7 @@ export class Files {
   /** True if this device seals the files of the zone. @param {string} zone */
   async isSealed(zone) {
     const { keys, isLocked } = await this.#access(zone);
-    return isLocked || new FileSeal(zone, keys).isSealed;
+    return isLocked || !!keys?.zoneKeys(zone);
   }
 
   /**

@@ -34,7 +34,8 @@ export class VaultView {
     { "data-changes": true });
 
   shortcuts = [
-    { keys: ["n"], words: "Add files", act: () => this.#choose.click(), changes: true },
+    { keys: ["n"], words: "Add files", changes: true,
+      act: () => { if (this.#mayAdd) this.#choose.click(); } },
     ...listKeys(this.#list),
   ];
 
