@@ -149,6 +149,51 @@ struct ReplicaRestoredTwiceTests {
     #expect(!names(try harness.sendAll(from: now + 3)).contains("b"))
   }
 
+  @Test(arguments: [false, true])
+  func aSaveToARestoredRelayWhoseDiskThenGoesBackIsBroughtBack(isReopened: Bool) throws {
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", "x", at: 1, tag: 2)])
+    let cursor = try #require(try harness.store.cursor())
+    _ = harness.edit(.note("b", "mine"))
+    let batch = try harness.freezeOneBatch()
+    harness.generation = 2
+    try harness.answer(batch, [.saved(name: Name(trusted: "b"), tag: now + 1)])
+    if isReopened { harness.reopen() }
+    // The relay's disk goes back to the state before that save. The backup covers the cursor.
+    let followed = harness.page([], since: cursor, to: now)
+    let asked = ChangeToken(generation: 2, sequence: now).extendingHorizon(to: now + 1)
+    #expect(followed?.foundGap == true)
+    #expect(followed?.position == .cursor(asked))
+    #expect(try harness.store.cursor() == asked)
+    harness.perform(.forgetCursor(restoredThrough: now, in: 2))
+    harness.page([harness.record("a", "x", at: 1, tag: 2)], from: nil, to: now)
+    harness.bringBack()
+    #expect(names(try harness.sendAll(from: now + 2)) == ["b"])
+  }
+
+  @Test func aSaveToARestoredRelayThatHasItIsNotAskedFor() throws {
+    var harness = try ReplicaHarness()
+    let cursor = try #require(try harness.store.cursor())
+    _ = harness.edit(.note("b", "mine"))
+    let batch = try harness.freezeOneBatch()
+    harness.generation = 2
+    try harness.answer(batch, [.saved(name: Name(trusted: "b"), tag: now + 1)])
+    #expect(harness.page([], since: cursor, to: now + 1)?.foundGap == false)
+    #expect(try harness.store.cursor() == ChangeToken(generation: 2, sequence: now + 1))
+  }
+
+  @Test func aSaveWithoutACursorWhoseRelayThenGoesBackIsBroughtBack() throws {
+    var harness = try ReplicaHarness()
+    _ = harness.edit(.note("b", "mine"))
+    let batch = try harness.freezeOneBatch()
+    // The cursor has expired. The relay's disk goes back between the answer and the snapshot.
+    harness.perform(.forgetCursor(restoredThrough: nil))
+    try harness.answer(batch, [.saved(name: Name(trusted: "b"), tag: 50)])
+    harness.page([], from: nil, to: 40)
+    harness.bringBack()
+    #expect(names(try harness.sendAll(from: 60)) == ["b"])
+  }
+
   @Test func anOwnSaveThatWasHeldBackIsNotForgotten() throws {
     var harness = try ReplicaHarness()
     _ = harness.edit(.note("a", "mine"))

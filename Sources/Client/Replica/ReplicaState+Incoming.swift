@@ -56,6 +56,7 @@ extension ReplicaState {
     if position == .nothing {
       beginSnapshot()
       try detectLosses(page.lostTags)
+      try detectLosses(after: page.token)
     }
     let arrived = try opened(page, isSnapshot: isSnapshot)
     if isSnapshot { try recordRestoreQuestions(arrived.compactMap(\.record)) }
@@ -74,7 +75,11 @@ extension ReplicaState {
       return false
     }
     guard isSnapshot else {
+      let former = position.cursor
       moveCursor(to: page.token)
+      if former?.generation != page.token.generation, try namesLaterTags(than: page.token) {
+        applied.foundGap = true
+      }
       return hasRing && !page.more
     }
     guard !page.more else {
@@ -86,6 +91,22 @@ extension ReplicaState {
     position = .nothing
     moveCursor(to: page.token)
     return hasRing
+  }
+
+  /// Extends the cursor to the greatest tag that the device holds. Returns true if this tag is
+  /// beyond `token`, the end of the first page of a restored relay's history.
+  ///
+  /// The request for this page could not name tags of that history, because its token was of the
+  /// former one. What the relay saved between the restore and the page may have been lost meanwhile
+  /// with its disk, so the relay is asked again, with a token that names these tags.
+  private mutating func namesLaterTags(than token: ChangeToken) throws(StorageError) -> Bool {
+    guard let cursor = position.cursor else { return false }
+    let extended = cursor.extendingHorizon(to: try transaction.greatestTag())
+    if extended != cursor {
+      position = .cursor(extended)
+      if overtaken.isEmpty { storePosition(extended) }
+    }
+    return extended.reach > token.reach
   }
 
   /// True if the page ends before the cursor: it was applied already.

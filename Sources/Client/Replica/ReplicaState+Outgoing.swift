@@ -479,6 +479,15 @@ extension ReplicaState {
     setRestore(restore?.joined(with: found) ?? found)
   }
 
+  /// Detects held versions whose tags are greater than the account's newest tag at `token`, the
+  /// first token of a snapshot. No save is answered between the request for a page and the page, so
+  /// a store that has reverted since assigned these tags.
+  mutating func detectLosses(after token: ChangeToken) throws(StorageError) {
+    let greatest = try transaction.greatestTag()
+    guard greatest > token.reach else { return }
+    try beginRestore(Restore(through: token.reach, held: greatest))
+  }
+
   /// Returns the greatest tag that was held before anything of this generation arrived.
   func greatestTag(before generation: UInt32?) throws(StorageError) -> ChangeTag {
     if let preRestoreTag, generation == nil || preRestoreTag.seenIn == generation {

@@ -119,6 +119,14 @@ export function detectLosses(state, ranges) {
   return lost.length > 0;
 }
 
+/** Detects held versions whose tags are greater than the account's newest tag at `token`, the first
+ * token of a snapshot. No save is answered between the request for a page and the page, so a store
+ * that has reverted since assigned these tags. */
+export function detectLossesAfter(state, token) {
+  const [newest, greatest] = [reach(token), state.transaction.greatestTag()];
+  if (greatest > newest) recordLosses(state, [[newest, greatest]]);
+}
+
 function recordLosses(state, lost) {
   const least = Math.min(...lost.map(([after]) => after));
   const found = { lost, least, isSnapshotDone: false };

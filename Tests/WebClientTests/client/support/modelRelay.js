@@ -133,6 +133,11 @@ export class ModelRelay {
       return { error: { code: "storeRestored", detail: "", restoredThrough: gap[0],
         lostThrough: gap[1], token: this.token } };
     }
+    // The account has no save yet in the run that began when the store went back.
+    if (generation === this.generation && reach > this.sequence) {
+      return { error: { code: "storeRestored", detail: "", restoredThrough: this.sequence,
+        token: this.token } };
+    }
     const isKept = (place.pinned ?? place.sequence) >= this.forgotten;
     if (generation !== this.generation) {
       const at = this.restores.findIndex((restore) => restore.generation === generation);
