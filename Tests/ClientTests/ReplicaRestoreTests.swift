@@ -317,6 +317,21 @@ struct ReplicaRestoreTests {
     #expect(harness.freezeBatch()?.mutations.map(\.baseTag) == [40])
   }
 
+  /// The relay's clock was set back between two restores, so that its tags are smaller than one
+  /// that this device was given. A version that another device has saved since is not an older one.
+  @Test(arguments: [false, true])
+  func aSmallerTagOfARelayWhoseClockWasSetBackIsAConflict(isEdited: Bool) throws {
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", TestApp.counter, ["x": 5], at: 9, tag: 50)])
+    if isEdited { _ = harness.edit(.fields("a", TestApp.counter, ["x": 6])) }
+    harness.reportRestore(through: 20)
+    var server = harness.record("a", TestApp.counter, ["y": 1], at: 12, tag: 40)
+    server.device = DeviceID(rawValue: 3)
+    harness.page([server], from: nil, to: 45)
+    #expect(harness.conflicts == 1)
+    #expect(try harness.store.record(.desk("a"))?.value == ["x": isEdited ? 6 : 5, "y": 1])
+  }
+
   /// Saves after other devices have saved in between: the cursor does not move.
   private func saveBeyondTheCursor(_ harness: inout ReplicaHarness) throws {
     _ = harness.edit(.note("a", "mine"))

@@ -30,6 +30,19 @@ struct RestoreTests {
     #expect(!Restore(through: 0, held: 50).precedes(3, 50))
   }
 
+  /// The relay's clock was set back between two restores, so that the tags of the second history
+  /// are smaller than those of the first.
+  @Test func aTagGreaterThanAllOfTheRelaysIsNotComparable() {
+    let restore = Restore(through: 20, held: 50).joined(
+      with: Restore(lost: [TagGap(after: 45, through: 50)], newest: 45))
+    #expect(restore.precedes(20, 50) && !restore.precedes(40, 50))
+    #expect(restore.precedes(40, 45))
+    #expect(Restore(text: restore.text) == restore)
+    let later = restore.joined(with: Restore(through: 60, held: 70))
+    #expect(!later.precedes(40, 50))
+    #expect(Restore(text: later.text) == later)
+  }
+
   @Test func whatWasGivenBetweenTwoLossesIsNotLost() {
     var restore = Restore(lost: [TagGap(after: 20, through: 50), TagGap(after: 60, through: 90)])
     #expect(restore.hasLost(21) && restore.hasLost(61) && restore.hasLost(90))
@@ -45,7 +58,7 @@ struct RestoreTests {
     #expect(Restore(text: restore.text) == restore)
     restore.isSnapshotDone = true
     #expect(Restore(text: restore.text) == restore)
-    for text in ["", "1 2", "1 2 3", "x 2 done", "1 2 done done", "1 2 done 3 4", "1 2 3 done"] {
+    for text in ["", "1 2", "1 2 3", "x 2 done", "1 2 done done", "1 2 done 3 4 5", "1 2 3 done"] {
       #expect(Restore(text: text) == nil, "\(text)")
     }
   }

@@ -483,9 +483,11 @@ extension ReplicaState {
   /// first token of a snapshot. No save is answered between the request for a page and the page, so
   /// a store that has reverted since assigned these tags.
   mutating func detectLosses(after token: ChangeToken) throws(StorageError) {
+    let newest = token.reach
     let greatest = try transaction.greatestTag()
-    guard greatest > token.reach else { return }
-    try beginRestore(Restore(through: token.reach, held: greatest))
+    guard greatest > newest else { return }
+    try beginRestore(
+      Restore(lost: [TagGap(after: newest, through: greatest)], newest: newest))
   }
 
   /// Returns the greatest tag that was held before anything of this generation arrived.

@@ -12,6 +12,8 @@ struct Restore: Hashable, Sendable {
   /// Tag up to which nothing is lost, nor was lost by an earlier restore whose records are not all
   /// saved again.
   private(set) var least: ChangeTag
+  /// The account's newest tag when the snapshot began, if a greater one was held then; else nil.
+  private(set) var newest: ChangeTag?
 
   /// `through`: the relay still has what was read from it up to this tag. `held`: the greatest tag
   /// that was held when the device detected the restore.
@@ -19,8 +21,10 @@ struct Restore: Hashable, Sendable {
     self.init(lost: [TagGap(after: through, through: held)])
   }
 
-  init(lost: [TagGap]) {
+  /// `newest`: the account's newest tag, if a greater one is held.
+  init(lost: [TagGap], newest: ChangeTag? = nil) {
     self.lost = lost
+    self.newest = newest
     least = lost.map(\.after).min() ?? 0
   }
 
@@ -28,7 +32,7 @@ struct Restore: Hashable, Sendable {
   init?(text: String) {
     let words = text.split(separator: " ")
     guard let end = words.firstIndex(where: { $0 == "open" || $0 == "done" }), end >= 2,
-      end.isMultiple(of: 2), words.count <= end + 2
+      end.isMultiple(of: 2), words.count <= end + 3
     else { return nil }
     let tags = words[..<end].compactMap { ChangeTag($0) }
     guard tags.count == end else { return nil }
@@ -38,12 +42,17 @@ struct Restore: Hashable, Sendable {
     guard words.count > end + 1 else { return }
     guard let tag = ChangeTag(words[end + 1]) else { return nil }
     least = tag
+    guard words.count > end + 2 else { return }
+    guard let tag = ChangeTag(words[end + 2]) else { return nil }
+    newest = tag
   }
 
   var text: String {
     let tags = lost.map { "\($0.after) \($0.through)" }.joined(separator: " ")
     let isLower = least != lost.map(\.after).min()
-    return "\(tags) \(isSnapshotDone ? "done" : "open")\(isLower ? " \(least)" : "")"
+    let limits = isLower || newest != nil ? [least, newest].compactMap(\.self) : []
+    return ([tags, isSnapshotDone ? "done" : "open"] + limits.map(String.init))
+      .joined(separator: " ")
   }
 
   /// True if the relay may have lost the version of this tag. Once the snapshot is complete,
@@ -58,9 +67,12 @@ struct Restore: Hashable, Sendable {
 
   /// True if the same holds for the relay's version and `held`, a tag that the relay has lost. A
   /// device whose cursor was set back for a zone that was off has read more than its cursor shows.
-  /// A relay that does not know the cursor at all has a new sequence of tags.
+  /// A relay that does not know the cursor at all has a new sequence of tags. A held tag that was
+  /// greater than all of the relay's is not comparable with its tags, because the relay's clock may
+  /// have been set back.
   func precedes(_ tag: ChangeTag, _ held: ChangeTag) -> Bool {
-    precedesLoss(tag) || (least > 0 && tag > 0 && tag < held)
+    if precedesLoss(tag) { return true }
+    return least > 0 && tag > 0 && tag < held && held <= newest ?? .max
   }
 
   /// Joins a later restore, if not everything was saved again. If the snapshot of the first restore
@@ -71,6 +83,7 @@ struct Restore: Hashable, Sendable {
       joined.lost = (lost + later.lost.filter { !lost.contains($0) }).suffix(Limits.tagGaps)
     }
     joined.least = min(least, later.least)
+    joined.newest = [newest, later.newest].compactMap(\.self).min()
     return joined
   }
 }

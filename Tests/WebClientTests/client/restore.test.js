@@ -289,3 +289,26 @@ test("a save without a cursor is not lost if the disk goes back before the snaps
   phone.sync(relay);
   assert.deepEqual(relay.live.map(({ name }) => name).sort(), ["kept", "new"]);
 });
+
+test("a version with a smaller tag is no older one if the relay's clock was set back", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.change(set("list", "1"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  const backup = relay.copy();
+  relay.putBack(backup, "b2");
+  relay.sequence += 1_000_000;
+  phone.change(set("list", "1", "phone's"));
+  phone.sync(relay);
+  // The backup is put back again. The tags of its history are smaller than the phone's.
+  relay.putBack(backup, "c3");
+  relay.restores = [{ generation: backup.generation, through: backup.sequence },
+    { generation: "b2", through: backup.sequence }];
+  relay.sequence = backup.sequence + 500;
+  laptop.change(set("list", "1", "laptop's"));
+  laptop.sync(relay);
+  phone.sync(relay);
+  laptop.sync(relay);
+  assert.deepEqual(phone.fields("list"), { items: ["1", "laptop's", "phone's"] });
+  assert.deepEqual(laptop.fields("list"), { items: ["1", "laptop's", "phone's"] });
+});

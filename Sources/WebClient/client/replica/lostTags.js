@@ -5,10 +5,11 @@ import { keyOf } from "../record.js";
  * through the outbox, as changes made on the relay's present versions.
  *
  * Three notes, stored so that they survive a crash:
- * - `restore` `{lost, least, isSnapshotDone}`: the relay may have lost the tags of each range
- *   `[after, through]` of `lost`; tags greater than the last of these are of the relay's present
- *   history. Up to the tag `least` nothing is lost, nor was lost by an earlier restore whose
- *   records are not all saved again.
+ * - `restore` `{lost, least, newest, isSnapshotDone}`: the relay may have lost the tags of each
+ *   range `[after, through]` of `lost`; tags greater than the last of these are of the relay's
+ *   present history. Up to the tag `least` nothing is lost, nor was lost by an earlier restore
+ *   whose records are not all saved again. `newest` is the account's newest tag when the snapshot
+ *   began, if a greater one was held then; else null.
  * - `preRestoreTag` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
  *   generation showed that the relay was restored.
  * - `lostCursor` `{token, seenIn}`: the device's position before it lost its cursor, and the
@@ -35,9 +36,10 @@ export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.least;
 
 /** True if the same holds for the relay's version and `held`, a tag that the relay has lost. A
  * device whose cursor was set back has read more than its cursor shows. A relay that does not know
- * the cursor at all has a new sequence of tags. */
+ * the cursor at all has a new sequence of tags. A held tag that was greater than all of the relay's
+ * is not comparable with its tags, because the relay's clock may have been set back. */
 export const precedes = (restore, tag, held) => precedesLoss(restore, tag)
-  || (restore.least > 0 && tag > 0 && tag < held);
+  || (restore.least > 0 && tag > 0 && tag < held && held <= (restore.newest ?? Infinity));
 
 /** True if the relay may have lost the version that is held. False in zones in which this device
  * may change nothing: it follows the relay there. */

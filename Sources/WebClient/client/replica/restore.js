@@ -124,12 +124,12 @@ export function detectLosses(state, ranges) {
  * that has reverted since assigned these tags. */
 export function detectLossesAfter(state, token) {
   const [newest, greatest] = [reach(token), state.transaction.greatestTag()];
-  if (greatest > newest) recordLosses(state, [[newest, greatest]]);
+  if (greatest > newest) recordLosses(state, [[newest, greatest]], newest);
 }
 
-function recordLosses(state, lost) {
+function recordLosses(state, lost, newest = null) {
   const least = Math.min(...lost.map(([after]) => after));
-  const found = { lost, least, isSnapshotDone: false };
+  const found = { lost, least, newest, isSnapshotDone: false };
   state.setNote("restore", state.restore ? joined(state.restore, found) : found);
 }
 
@@ -137,8 +137,11 @@ function recordLosses(state, lost) {
  * is complete, records that arrived since are lost only if the later restore lost them. */
 function joined(known, found) {
   const least = Math.min(known.least, found.least);
-  if (known.isSnapshotDone) return { ...found, least };
-  return { ...found, least, lost: [...lostRanges(known), ...found.lost].slice(-limits.tagGaps) };
+  const both = Math.min(known.newest ?? Infinity, found.newest ?? Infinity);
+  const newest = both === Infinity ? null : both;
+  if (known.isSnapshotDone) return { ...found, least, newest };
+  const lost = [...lostRanges(known), ...found.lost].slice(-limits.tagGaps);
+  return { ...found, least, newest, lost };
 }
 
 function greatestTagBefore(state, generation) {
