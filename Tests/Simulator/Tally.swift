@@ -19,6 +19,8 @@ package struct Tally {
     case asked
     /// Restore of the relay's store from a copy.
     case restore
+    /// A commit of the relay that failed: its store failed, or its disk was full.
+    case commitFailed
     /// Saves that the copy did not have.
     case saveLost
     /// Rejected cursors: 410 `tokenExpired`, 410 `storeRestored`, 400 `badChangeToken`.

@@ -22,7 +22,8 @@ package final class SleeperMachine {
   private var connections: UInt64 = 1 << 40
   private var isWell = false
   /// Accepted wakes since the device's last contact, and the virtual time of the last one. Faults
-  /// between them are counted, because each may hide a contact or a result from the relay.
+  /// between them, refused pushes and failed commits are counted, because each may hide a contact
+  /// or a result from the relay.
   private var unanswered: (count: Int, at: Int64, faults: Int)?
 
   package init(
@@ -53,7 +54,7 @@ package final class SleeperMachine {
   func recordAccepted(answeredAfter milliseconds: Int64, faults: Int) {
     environment.tally.note(.wakeAccepted)
     let now = environment.timeline.now
-    let refused = environment.tally[.wakeRefused]
+    let refused = environment.tally[.wakeRefused] + environment.tally[.commitFailed]
     if let unanswered, unanswered.faults == environment.tally.faultCount + refused,
       now - unanswered.at < Span.milliseconds(Limits.wakeRepeats.lowerBound - 1_000)
     {

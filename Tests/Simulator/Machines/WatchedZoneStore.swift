@@ -126,11 +126,13 @@ package final class WatchedZoneStore: ZoneStore {
       failures -= 1
       if isFailureDue { ledger.environment.countFault(.failStore) }
       isFailureDue = false
+      ledger.environment.tally.note(.commitFailed)
       throw .diskFull(path: "simulated")
     }
     if ledger.environment.timeline.now < fullUntil {
       if !isFullnessMet { ledger.environment.countFault(.fillRelayDisk) }
       isFullnessMet = true
+      ledger.environment.tally.note(.commitFailed)
       throw .diskFull(path: "simulated")
     }
     let results = try backing.commit(requests.map(broken), wall: wall)
