@@ -1,19 +1,22 @@
+import { memosApp } from "../apps/memos/memosApp.js";
 import { timerApp } from "../apps/timer/timerApp.js";
 import { nextSecond } from "../apps/timer/timerScreen.js";
+import { vaultApp } from "../apps/vault/vaultApp.js";
 import { ClipboardView } from "./clipboard/clipboardView.js";
 import { Notices } from "./components/notices.js";
 import { AppController } from "./appController.js";
-import { DevicesView } from "./devices/devicesView.js";
 import { HabitsView } from "./habits/habitsView.js";
 import { memoInAddress } from "./memos/memoAddress.js";
-import { MemosView } from "./memos/memosView.js";
+import { LaterView } from "./shell/laterView.js";
 import { Shell } from "./shell/shell.js";
 import { TimerAlerts } from "./timer/alerts/timerAlerts.js";
 import { countingIcon, timerModel } from "./timer/timerModel.js";
 import { TimerView } from "./timer/timerView.js";
-import { VaultView } from "./vault/vaultView.js";
 import { WakeSwitch } from "./wakes/wakeSwitch.js";
 import { WelcomeView } from "./welcome/welcomeView.js";
+
+/** Time after the start in which the page and its data come first. */
+const prepareMilliseconds = 2_000;
 
 /** The page as a whole: chooses the view, and runs the clock of all views. */
 export class Page {
@@ -28,6 +31,8 @@ export class Page {
   #icon = document.querySelector('link[rel="icon"]');
   #plainIcon = this.#icon.getAttribute("href");
   #isDue = false;
+  /** Views that a person may not open, and that need much code. */
+  #laterViews;
 
   constructor(lockstep, { browser, place, deviceName }) {
     this.#browser = browser;
@@ -38,15 +43,24 @@ export class Page {
     this.#alerts = new TimerAlerts(this.#controller, (words) => {
       if (!this.#notices.isOffering) notify(words);
     }, () => this.#show());
+    const parts = [this.#controller, notify, { wakes: this.#wakes, alerts: this.#alerts }];
+    const reload = () => location.reload();
+    this.#laterViews = {
+      memos: new LaterView({ title: "Memos", zone: memosApp.zone, reload,
+        load: () => import("./memos/memosView.js").then((it) => new it.MemosView(...parts)) }),
+      files: new LaterView({ title: "Files", zone: vaultApp.zone, reload,
+        load: () => import("./vault/vaultView.js").then((it) => new it.VaultView(...parts)) }),
+      devices: new LaterView({ title: "Devices", reload,
+        load: () => import("./devices/devicesView.js")
+          .then((it) => new it.DevicesView(...parts)) }),
+    };
+    const { memos, files, devices } = this.#laterViews;
+    const views = { timer: new TimerView(...parts), clipboard: new ClipboardView(...parts), memos,
+      habits: new HabitsView(...parts), files, devices };
     this.#welcome = new WelcomeView(this.#controller, deviceName, () => this.#scheduleShow());
     this.#shell = new Shell(this.#controller, {
       place, notices: this.#notices, welcome: this.#welcome,
-      views: Object.entries({
-        timer: TimerView, clipboard: ClipboardView, memos: MemosView, habits: HabitsView,
-        files: VaultView, devices: DevicesView,
-      }).map(([name, View]) =>
-        ({ name, view: new View(this.#controller, notify,
-          { wakes: this.#wakes, alerts: this.#alerts }) })),
+      views: Object.entries(views).map(([name, view]) => ({ name, view })),
     });
   }
 
@@ -66,6 +80,12 @@ export class Page {
         + "without a connection, and others in the network can read along.");
     }
     this.#handleVisibility();
+    this.#browser.setTimer(() => this.#prepareViews(), prepareMilliseconds);
+  }
+
+  /** Loads what a person may open next, after the first view has been shown. */
+  #prepareViews() {
+    for (const view of Object.values(this.#laterViews)) view.prepare();
   }
 
   #handleVisibility() {

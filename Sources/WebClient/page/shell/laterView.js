@@ -1,0 +1,77 @@
+import { button } from "../components/controls.js";
+import { element, setText, show } from "../components/element.js";
+
+/**
+ * View whose script is loaded when a person opens it, or soon after the page's start (`prepare`).
+ * Until then it shows that it is loading; if it cannot be loaded, it offers to reload the page,
+ * because browsers may keep a failed load until then.
+ */
+export class LaterView {
+  #load;
+  #view = null;
+  #loading = null;
+  #isOpen = false;
+  #entry = null;
+  #words = element("p", { role: "status" });
+  #reload;
+
+  /**
+   * @param {{title: string, zone?: string, reload: () => void, load: () => Promise<object>}} view
+   *   its title and zone; `load` returns the view itself
+   */
+  constructor({ title, zone, reload, load }) {
+    this.title = title;
+    this.zone = zone;
+    this.#load = load;
+    this.#reload = button("Reload", reload, { hidden: true });
+    this.node = element("section", { class: "view", "aria-label": title },
+      element("div", { class: "view-head" }, element("h1", {}, title)), this.#words, this.#reload);
+  }
+
+  get shortcuts() { return this.#view?.shortcuts ?? []; }
+
+  /** Loads the view if it is not there yet. */
+  prepare() {
+    this.#loading ??= this.#load().then((view) => this.#showLoaded(view), () => this.#showFault());
+    return this.#loading;
+  }
+
+  #showLoaded(view) {
+    this.#view = view;
+    const waiting = this.node;
+    this.node = view.node;
+    waiting.replaceWith(view.node);
+    if (!this.#isOpen) return;
+    view.enter?.();
+    view.show();
+    view.openEntry?.(this.#entry);
+  }
+
+  #showFault() {
+    setText(this.#words, "This part of the page could not be loaded. It may need the relay, or the "
+      + "relay may have a newer page.");
+    show(this.#reload, true);
+  }
+
+  enter() {
+    this.#isOpen = true;
+    if (this.#view) {
+      this.#view.enter?.();
+    } else {
+      setText(this.#words, "Loading this view …");
+      this.prepare();
+    }
+  }
+
+  leave() {
+    this.#isOpen = false;
+    this.#view?.leave?.();
+  }
+
+  show() { this.#view?.show(); }
+
+  openEntry(entry) {
+    this.#entry = entry;
+    this.#view?.openEntry?.(entry);
+  }
+}
