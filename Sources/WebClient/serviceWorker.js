@@ -3,7 +3,8 @@
  * handles requests to `/v1`, which carry the account's data.
  *
  * A shell is all files of one version, in a cache that is named after their content. The worker
- * finds the files through the links of the entry page and the imports of the modules. A page that
+ * finds the files through the links of the entry page, and the imports and addresses in scripts: a
+ * relay joins the modules of the page into one script, other servers need not. A page that
  * is opened gets the newest complete shell, with all its files from the same version. In the
  * background the worker checks the relay for a newer version, which the next opening gets.
  *
@@ -15,8 +16,11 @@ importScripts("worker/wakeTexts.js", "worker/wakes.js");
 const cachePrefix = "lockstep shell ";
 /** Cache and path of the entry that holds the name of the newest shell. */
 const newestEntry = { cache: "lockstep shells", path: "/newest" };
-/** File that every shell contains. If it is missing, an intermediary has answered. */
-const requiredPath = "/page/main.js";
+/** File that every shell contains, and its content type. If it is missing, or another one comes,
+ * an intermediary has answered. */
+const required = { path: "/manifest.webmanifest", kind: "application/manifest+json" };
+/** Paths with a hash of the content: what a browser has is right for good. */
+const immutablePath = /-[0-9a-f]{16}\.(?:js|css)$/;
 /** Maximum number of files, far above that of a shell: more files mean a chain of links
  * without an end. */
 const filesMax = 500;
@@ -47,7 +51,18 @@ async function respond(event, pathname) {
   const shell = shells.get(event.resultingClientId || event.clientId)
     ?? await shellOf(event.clientId);
   const cached = shell && await (await caches.open(shell)).match(pathname);
-  return cached ?? fetch(event.request);
+  return cached ?? await fileOfOtherShell(shell, pathname) ?? fetch(event.request);
+}
+
+/** Returns what a page of the previous shell loads late. A worker that was stopped meanwhile does
+ * not know the page's shell any more, and the relay may no longer have the file. */
+async function fileOfOtherShell(shell, pathname) {
+  if (!shell || !immutablePath.test(pathname)) return undefined;
+  for (const name of await caches.keys()) {
+    const cached = name.startsWith(cachePrefix) && await (await caches.open(name)).match(pathname);
+    if (cached) return cached;
+  }
+  return undefined;
 }
 
 /** Returns the shell of a page that this worker has not opened; null for the owner's page. */
@@ -96,7 +111,9 @@ async function shellFiles() {
     files.set(path, file);
     found.push(...file.links);
   }
-  if (!files.has(requiredPath)) throw new Error("the answer is not from the relay");
+  if (files.get(required.path)?.kind !== required.kind) {
+    throw new Error("the answer is not from the relay");
+  }
   return files;
 }
 
@@ -110,7 +127,8 @@ const links = {
 };
 
 async function readFile(path) {
-  const response = await fetch(path, { cache: "no-cache", redirect: "error" });
+  const cache = immutablePath.test(path) ? "default" : "no-cache";
+  const response = await fetch(path, { cache, redirect: "error" });
   const kind = (response.headers.get("Content-Type") ?? "").split(";")[0];
   const isGood = response.ok && (!path.endsWith(".js") || kind === "text/javascript");
   if (!isGood) throw new Error(`${path} is not available`);
@@ -118,7 +136,7 @@ async function readFile(path) {
   const targets = [...text.matchAll(links[kind] ?? /$^/g)].map(([, target]) =>
     new URL(target, new URL(path, self.location.origin)));
   return {
-    response, text,
+    response, text, kind,
     links: targets.filter(({ origin }) => origin === self.location.origin)
       .map(({ pathname }) => pathname),
   };

@@ -114,7 +114,7 @@ class DocsStories(Story):
           }
           return paths;
         }""")
-        self.assertIn("/page/main.js", kept)
+        self.assertIn("/manifest.webmanifest", kept)
         self.assertEqual([it for it in kept if it.startswith(("/docs", "/openapi"))], [])
 
     def test_axe_finds_nothing_in_light_and_dark(self):

@@ -11,6 +11,8 @@ from page_files import file_at, policy
 from stage import CHROMIUM, PAGES, PATIENCE_MILLISECONDS
 
 FOLDER = PAGES or pathlib.Path(__file__).parents[3] / "Sources" / "WebClient"
+# Script that only the older version has.
+LATE = "page-0123456789abcdef.js"
 
 
 class Files(http.server.BaseHTTPRequestHandler):
@@ -24,6 +26,11 @@ class Files(http.server.BaseHTTPRequestHandler):
         body, kind = found or (b"", "text/plain")
         if self.newer and self.path == "/page/text/deviceText.js":
             body += b"// newer\n"
+        if not self.newer and self.path == "/":
+            link = f'<link rel="alternate" href="{LATE}"></head>'
+            body = body.replace(b"</head>", link.encode())
+        if not self.newer and self.path == f"/{LATE}":
+            found, body, kind = True, b"// late\n", "text/javascript; charset=utf-8"
         self.send_response(200 if found else 404)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -87,7 +94,7 @@ class ShellStories(unittest.TestCase):
                  and not it.name.endswith((".d.ts", ".json", ".md"))}
         files -= {"/node.js", "/testing.js"}
         files = files - {"/index.html", "/serviceWorker.js"} | {"/"}
-        self.assertEqual([set(it) for it in self.kept()], [files])
+        self.assertEqual([set(it) for it in self.kept()], [files | {f"/{LATE}"}])
         self.close()
         self.page.reload()
         expect(self.page.get_by_role("button", name="Pair", exact=True)).to_be_visible()
@@ -103,3 +110,15 @@ class ShellStories(unittest.TestCase):
           (await (await fetch("/page/text/deviceText.js")).text()).endsWith("// newer\\n")""")
         self.page.reload()
         self.assertEqual(len(self.kept()), 2)
+
+    def test_a_page_of_the_version_before_still_gets_what_it_loads_late(self):
+        self.visit()
+        self.files.newer = True
+        self.page.reload()
+        expect(self.page.get_by_text("A new version of Lockstep is here.")).to_be_visible()
+        # A browser stops a worker that has nothing to do; the next one knows no open page.
+        session = self.page.context.new_cdp_session(self.page)
+        session.send("ServiceWorker.enable")
+        session.send("ServiceWorker.stopAllWorkers")
+        late = self.page.evaluate(f"async () => (await fetch('/{LATE}')).text()")
+        self.assertEqual(late, "// late\n")
