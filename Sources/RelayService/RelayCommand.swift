@@ -177,7 +177,11 @@ package enum RelayCommand {
       throw CommandFailure(fault, exitCode: .usage)
     }
     configuration.pages = WebAssetCache(
-      PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) }
+      // The first of a path is served: the page as one script, not as its modules.
+      (PageBundle.page + PageBundle.sources).map {
+        PageFile(
+          path: $0.path, bytes: $0.bytes, isImmutable: $0.isImmutable, isGzipped: $0.isGzipped)
+      }
         + ClientModule.pages(PageBundle.module, version: LockstepVersion.current)
         + [PageFile(path: "openapi.json", bytes: PageBundle.document, isGzipped: true)],
       hasFolder: arguments[pages] != nil)

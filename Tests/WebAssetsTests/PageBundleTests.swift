@@ -4,6 +4,12 @@ import LockstepWire
 import Testing
 
 struct PageBundleTests {
+  private static let limit = 1 << 22
+
+  private func content(_ file: PageBundle.File) -> [UInt8]? {
+    file.isGzipped ? GzipContent.decoded(file.bytes, limit: Self.limit) : file.bytes
+  }
+
   /// The embedded pages equal the files in `Sources/WebClient`, byte by byte.
   @Test func everyPageIsInTheProgram() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
@@ -14,12 +20,30 @@ struct PageBundleTests {
       return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         && !isFolder.boolValue
     }
-    let pages = PageBundle.all
+    let pages = PageBundle.sources
     #expect(pages.map(\.path).sorted() == files.sorted())
     for page in pages {
-      let content = try Data(contentsOf: folder.appending(path: page.path))
-      #expect(Data(page.bytes) == content, "\(page.path)")
+      let source = try Data(contentsOf: folder.appending(path: page.path))
+      #expect(content(page).map { Data($0) } == source, "\(page.path)")
+      #expect(page.isGzipped != page.path.hasSuffix(".png"), "\(page.path)")
     }
+  }
+
+  /// The page has one script, one style sheet, and scripts for later, which browsers may keep for
+  /// good.
+  @Test func thePageIsInTheProgramAsFewFiles() throws {
+    let files = PageBundle.page
+    #expect(files.map { $0.path.split(separator: ".").last } == ["html", "js", "css", "js", "js"])
+    #expect(files.map(\.isImmutable) == [false, true, true, true, true])
+    #expect(Set(files.map(\.path)).count == files.count)
+    let index = try #require(content(files[0]).map { String(decoding: $0, as: UTF8.self) })
+    let script = try #require(content(files[1]).map { String(decoding: $0, as: UTF8.self) })
+    for later in files.dropFirst(3) { #expect(script.contains("import(\"./\(later.path)\")")) }
+    for file in files[1...2] {
+      #expect(index.contains("\"\(file.path)\""), "\(file.path)")
+      #expect(file.isGzipped)
+    }
+    #expect(!index.contains("page/main.js") && !index.contains("page/style/"))
   }
 
   /// The embedded description of the calls is that of the repository, for whatever relay serves it.

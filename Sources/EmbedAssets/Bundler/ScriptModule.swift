@@ -7,9 +7,23 @@ struct ScriptModule {
     var names: [(name: String, local: String)]
   }
 
+  /// Part of a module in a bundle.
+  enum Role {
+    /// Module of the package: pages import it from wherever they have put it.
+    case package
+    /// Module of a page: may name files by `new URL("./name", import.meta.url)`, and load other
+    /// modules later by `import("./name.js")`.
+    case page
+    /// Module that starts a page: may also wait at its top level, and exports nothing.
+    case entry
+  }
+
   let path: String
+  let role: Role
   private(set) var imports: [Import] = []
   private(set) var exports: [String] = []
+  /// Modules that are loaded later, each once.
+  private(set) var laters: [(path: String, line: Int)] = []
   /// The module without its imports, and without the word `export`.
   private(set) var body: [ScriptToken] = []
 
@@ -24,11 +38,15 @@ struct ScriptModule {
   /// Exported functions and classes: a module could give their names other values.
   private var declared: Set<String> = []
 
-  init(_ text: String, path: String) throws(ModuleFault) {
+  init(_ text: String, path: String, role: Role = .package) throws(ModuleFault) {
     self.path = path
+    self.role = role
     tokens = try ScriptReader.tokens(of: text, path: path)
     while index < tokens.count { try readNext() }
     if let constantLine { throw endless(constantLine) }
+    if role == .entry, let name = exports.first {
+      throw ModuleFault(path, "\(name) is exported; a module that starts a page exports nothing")
+    }
     for name in exports where exports.count(where: { $0 == name }) > 1 {
       throw ModuleFault(path, "\(name) is exported twice")
     }
@@ -56,9 +74,13 @@ struct ScriptModule {
     let token = tokens[index]
     if token.kind == .word, !isMember {
       switch token.text {
+      case "import" where self.token(1)?.isSign(".") == true && role != .package:
+        return try readAddress()
+      case "import" where self.token(1)?.isSign("(") == true && role != .package:
+        return try readLater()
       case "import": return try readImport()
       case "export": return try readExport()
-      case "await" where !brackets.contains(true):
+      case "await" where role != .entry && !brackets.contains(true):
         throw fault("\"await\" outside of a function; a bundle has no such module")
       case let word where word.first == "$" && word.dropFirst().allSatisfy(\.isNumber):
         throw fault("\(word) is a name of the bundle itself; choose another one")
@@ -183,6 +205,35 @@ struct ScriptModule {
       }
     }
     return parts.joined(separator: "/")
+  }
+
+  /// Reads `import.meta.url` in `new URL("./name", import.meta.url)`, and makes the name relative
+  /// to the bundle, which is in the folder of the sources.
+  private mutating func readAddress() throws(ModuleFault) {
+    let form = "new URL(\"./name\", import.meta.url)"
+    let before = body.suffix(5).map(\.text)
+    let after = tokens[index...].prefix(6).map(\.text)
+    guard before.count == 5, before[0] == "new", before[1] == "URL", before[2] == "(",
+      before[3].first == "\"", before[4] == ",", after == ["import", ".", "meta", ".", "url", ")"]
+    else { throw fault("a bundle supports only \(form)") }
+    let target = String(before[3].dropFirst().dropLast())
+    let path = try resolved(target, line: tokens[index].line)
+    body[body.count - 2].text = "\"./\(path)\""
+    body += tokens[index..<index + 5]
+    index += 5
+  }
+
+  /// Reads `import("./name.js")`, and puts one token in its place.
+  private mutating func readLater() throws(ModuleFault) {
+    let parts = tokens[index...].prefix(4)
+    let line = tokens[index].line
+    guard let name = parts.dropFirst(2).first, name.kind == .string, name.text.first == "\"",
+      parts.last?.isSign(")") == true
+    else { throw fault("a bundle supports only import(\"./name.js\")") }
+    let path = try resolved(String(name.text.dropFirst().dropLast()), line: line)
+    if !laters.contains(where: { $0.path == path }) { laters.append((path, line)) }
+    body.append(ScriptToken(kind: .later, text: path, line: line, gap: tokens[index].gap))
+    index += 4
   }
 
   private mutating func readExport() throws(ModuleFault) {

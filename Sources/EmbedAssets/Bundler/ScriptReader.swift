@@ -147,7 +147,7 @@ struct ScriptReader {
   private func beginsExpression() throws(ModuleFault) -> Bool {
     guard let last = tokens.last else { return true }
     switch last.kind {
-    case .number, .expression: return false
+    case .number, .expression, .later: return false
     // After `${` a value begins.
     case .string: return last.opensSubstitution
     case .word:

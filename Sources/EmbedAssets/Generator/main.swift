@@ -2,9 +2,10 @@ import CZlib
 import Foundation
 import LockstepModuleBundler
 
-// embed-assets FOLDER OUTPUT DOCUMENT NAME…: writes the named files of FOLDER into one Swift file:
-// UTF-8 files as string literals, others (icons) as byte arrays. Adds the modules of the package
-// for web pages, joined into one, and DOCUMENT (docs/openapi.json) in the coding gzip.
+// embed-assets FOLDER OUTPUT DOCUMENT NAME…: writes the named files of FOLDER into one Swift file,
+// in Base64, texts in the coding gzip. Adds the account's page with its scripts and styles joined
+// (`BundledPage`), the modules of the package for web pages, joined into one, and DOCUMENT
+// (docs/openapi.json) in the coding gzip.
 
 /// Returns a text as a literal.
 func literal(_ text: String) -> String {
@@ -68,29 +69,44 @@ guard arguments.count >= 4 else {
     Data("usage: embed-assets FOLDER OUTPUT DOCUMENT NAME…\n".utf8))
   exit(2)
 }
+/// Returns a row of the table of files.
+func row(_ path: String, _ content: Data, isText: Bool, isImmutable: Bool = false)
+  throws(EmbeddingFault) -> String
+{
+  let bytes = isText ? Data(try compressed(Array(content))) : content
+  return "(#\"\(path)\"#, \(isText), \(isImmutable), \"\(bytes.base64EncodedString())\"),\n"
+}
+
 do {
-  var source = "let embeddedPages: [(path: String, text: StaticString)] = [\n"
-  var icons = "let embeddedIcons: [(path: String, bytes: [UInt8])] = [\n"
+  var rows = ""
   var texts: [String: String] = [:]
   for name in arguments.dropFirst(4) {
     let url = URL(filePath: arguments[1]).appending(path: name)
     let content = try Data(contentsOf: url)
-    guard let text = String(data: content, encoding: .utf8) else {
-      let bytes = content.map { "\($0)" }.joined(separator: ", ")
-      icons += "(\"\(name)\", [\(bytes)]),\n"
-      continue
-    }
-    source += "(\n#\"\(name)\"#,\n\(literal(text))\n),\n"
-    texts[name] = text
+    texts[name] = String(data: content, encoding: .utf8)
+    rows += try row(name, content, isText: texts[name] != nil)
+  }
+  var bundle = ""
+  for file in try BundledPage.files(read: { texts[$0] }) {
+    bundle += try row(
+      file.path, Data(file.text.utf8), isText: true, isImmutable: file.isImmutable)
   }
   let module = try ModuleBundle.text(
     entry: "lockstep.js",
     header: "The package lockstep (Apache-2.0) in one module, made from Sources/WebClient."
   ) { texts[$0] }
-  source += "]\n" + icons + "]\nlet embeddedModule: StaticString = \(literal(module))\n"
   let document = try String(contentsOf: URL(filePath: arguments[3]), encoding: .utf8)
-  let coded = try compressed(Array(served(document).utf8)).map { "\($0)" }
-  source += "let embeddedDocument: [UInt8] = [\(coded.joined(separator: ", "))]\n"
+  let coded = Data(try compressed(Array(served(document).utf8))).base64EncodedString()
+  let type = "[(path: String, isGzipped: Bool, isImmutable: Bool, base64: StaticString)]"
+  let source = """
+    let embeddedFiles: \(type) = [
+    \(rows)]
+    let embeddedBundle: \(type) = [
+    \(bundle)]
+    let embeddedModule: StaticString = \(literal(module))
+    let embeddedDocument: StaticString = "\(coded)"
+
+    """
   try source.write(toFile: arguments[2], atomically: true, encoding: .utf8)
 } catch {
   FileHandle.standardError.write(Data("embed-assets: \(error)\n".utf8))

@@ -36,6 +36,9 @@ export function systemBrowser() {
     wakeLock: navigator.wakeLock,
     mediaSession: navigator.mediaSession,
     floatingWindows: globalThis.documentPictureInPicture,
+    /** Addresses of the page's style sheets, for its other windows. */
+    styleSheets: () => [...document.querySelectorAll('link[rel="stylesheet"]')]
+      .map(({ href }) => href),
     pageStore: new PageStore(globalThis.indexedDB),
     storage: systemStorage(),
     /** Asks the browser not to delete the page's data; some ask the person. */

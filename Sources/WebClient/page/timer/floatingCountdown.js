@@ -6,7 +6,6 @@ import { element, setAttribute, setText } from "../components/element.js";
 const size = Object.freeze({ width: 280, height: 190 });
 /** Interval in which the window looks for a countdown that was begun elsewhere. */
 const idleMilliseconds = 1_000;
-const sheets = ["base", "components", "views"];
 
 /**
  * Countdown in a small window that stays above all others, where the browser has such windows
@@ -23,8 +22,8 @@ export class FloatingCountdown {
   #buttons = element("div", { class: "timer-orders" });
 
   /**
-   * @param {{floatingWindows?: object, setTimerIn: Function}} browser `floatingWindows` is missing
-   *   where there are none
+   * @param {{floatingWindows?: object, setTimerIn: Function, styleSheets: () => string[]}}
+   *   browser `floatingWindows` is missing where there are none
    * @param {{act: (order: string) => void, read: () => {model: object, now: number, isFixed:
    *   boolean}}} timer `read` returns the timer's display and relay time; `isFixed`: this device
    *   may not change the timer
@@ -48,8 +47,8 @@ export class FloatingCountdown {
     const { document } = opened;
     document.title = "Timer";
     document.documentElement.lang = "en";
-    document.head.append(...sheets.map((name) => element("link",
-      { rel: "stylesheet", href: new URL(`../style/${name}.css`, import.meta.url).href })));
+    document.head.append(...this.#browser.styleSheets().map((href) =>
+      element("link", { rel: "stylesheet", href })));
     document.body.className = "floating";
     document.body.append(element("main", { class: "timer" }, this.#phase, this.#time,
       this.#buttons));
