@@ -86,9 +86,16 @@ class Meter:
             except OSError:
                 near.close()
                 continue
-            for source, target, counts in ((near, far, False), (far, near, True)):
-                threading.Thread(
-                    target=self._forward, args=(source, target, counts), daemon=True).start()
+            threading.Thread(target=self._serve, args=(near, far), daemon=True).start()
+
+    def _serve(self, near, far):
+        with near, far:
+            ways = [threading.Thread(target=self._forward, args=way, daemon=True)
+                    for way in ((near, far, False), (far, near, True))]
+            for way in ways:
+                way.start()
+            for way in ways:
+                way.join()
 
     def _forward(self, source, target, counts):
         try:
@@ -105,6 +112,8 @@ class Meter:
                 pass
 
     def close(self):
+        # A thread that waits for connections keeps a socket that is only closed.
+        self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
 
