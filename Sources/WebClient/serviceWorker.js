@@ -8,10 +8,10 @@
  * is opened gets the newest complete shell, with all its files from the same version. In the
  * background the worker checks the relay for a newer version, which the next opening gets.
  *
- * What the worker does for pushes is in `worker`.
+ * What the worker does for pushes, and for what is shared with the page, is in `worker`.
  */
 
-importScripts("worker/wakeTexts.js", "worker/wakes.js");
+importScripts("worker/wakeTexts.js", "worker/wakes.js", "worker/shares.js");
 
 const cachePrefix = "lockstep shell ";
 /** Cache and path of the entry that holds the name of the newest shell. */

@@ -61,12 +61,12 @@ test("time, randomness and the browser are passed in as parameters", () => {
   const inRules = ["fetch(", "indexedDB", "document", "window", "await ", "navigator"];
   const areRules = ({ path }) => /^(?:apps|json|model|sealing|client\/replica)\//.test(path);
   // Files that take time, randomness and the network from the browser, in one value each; the hash
-  // that names the cache of a service worker, and the time of a push; a timer in a worker; and the
-  // id of the process that has a file open.
+  // that names the cache of a service worker, the names of what was shared with it, and the time of
+  // a push; a timer in a worker; and the id of the process that has a file open.
   const edges = [
     "client/transport/environment.js", "page/browser.js", "page/timerWorker.js",
-    "serviceWorker.js", "worker/wakes.js", "status/liveFigures.js", "admin/browser.js",
-    "docs/docs.js", "node/fileLock.js",
+    "serviceWorker.js", "worker/shares.js", "worker/wakes.js", "status/liveFigures.js",
+    "admin/browser.js", "docs/docs.js", "node/fileLock.js",
   ];
   for (const file of files.filter(({ path }) => !edges.includes(path))) {
     const code = codeOf(file);

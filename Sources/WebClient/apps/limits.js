@@ -8,6 +8,11 @@ export const limits = Object.freeze({
   longBreakEvery: 1_000,
   /** Number of clipboard items that are kept; older ones are removed. */
   clipboardItems: 100,
+  /** Pinned items of the clipboard: half of all, so that there is always room for a history. */
+  clipboardPins: 50,
+  /** Small picture of an image in an item, as a `data:` URL, in UTF-16 units: a hundred of them are
+   * less than 3 MiB. */
+  thumbnailLength: 24 * 1_024,
   /** Maximum amount that one check of a habit adds to a day's count: more is a typing error. */
   habitCount: 1_000_000,
   /** Habit title, in Unicode scalars. */

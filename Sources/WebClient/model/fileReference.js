@@ -38,10 +38,14 @@ function collect(value, found, isIncluded) {
 }
 
 /** Returns the chunks of an object that is a reference; none for any other object. */
-function chunksOfReference({ name, bytes, chunks }) {
-  const isReference = typeof name === "string" && Number.isSafeInteger(bytes) && bytes >= 0
+const chunksOfReference = (value) => (isReference(value) ? value.chunks : []);
+
+/** True if a value is a reference to the content of a file. */
+export function isReference(value) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return false;
+  const { name, bytes, chunks } = value;
+  return typeof name === "string" && Number.isSafeInteger(bytes) && bytes >= 0
     && areChunks(chunks) && (bytes === 0) === (chunks.length === 0);
-  return isReference ? chunks : [];
 }
 
 /** Returns the chunks that a version names: those that its writer named, and those of the

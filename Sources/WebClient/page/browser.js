@@ -1,3 +1,5 @@
+import { SystemClipboard } from "./clipboard/clipboardInput.js";
+import { SharedItems } from "./clipboard/sharedItems.js";
 import { DeviceChoices } from "./deviceChoices.js";
 import { KeyWorker } from "./keyWorker.js";
 import { PageStore } from "./store/pageStore.js";
@@ -33,6 +35,9 @@ export function systemBrowser() {
     choices: new DeviceChoices(memory),
     memory,
     claim,
+    alone,
+    clipboard: new SystemClipboard(navigator.clipboard),
+    shared: new SharedItems(globalThis.caches),
     wakeLock: navigator.wakeLock,
     mediaSession: navigator.mediaSession,
     floatingWindows: globalThis.documentPictureInPicture,
@@ -73,6 +78,12 @@ function systemStorage() {
   } catch {
     return null;
   }
+}
+
+/** Runs something that only one page of this browser is to do at a time. Without Web Locks (plain
+ * http) the pages do not wait for one another. */
+async function alone(name, act) {
+  await (navigator.locks ? navigator.locks.request(name, act) : act());
 }
 
 /** Resolves with true for the first page of this browser that claims a value under a name. Without

@@ -34,6 +34,17 @@ export const limits = Object.freeze({
   nameTries: 3,
   /** Lifetime of the URL of a file to keep: the browser reads it at once. */
   copyMilliseconds: 60_000,
+  /** One image of the clipboard, in bytes, as the service worker has it for what is shared: a photo
+   * of a phone; larger files belong to the vault. */
+  imageBytes: 16_000_000,
+  /** Longer side of the small picture of an image, in pixels: twice the width that is shown. */
+  thumbnailPixels: 160,
+  /** Images that wait in this browser to be sent. */
+  waitingImages: 20,
+  /** Pause before an image is sent again that the relay did not accept. */
+  imageRetryMilliseconds: 30_000,
+  /** Contents of images that a page keeps in memory, so that a copy needs no second download. */
+  keptImages: 4,
   /** Zones that are offered for a limited device: as many as the relay accepts in a scope. */
   zonesOfCode: 16,
   /** Age of a countdown's end up to which a page that waited for it announces it: browsers run the

@@ -12,15 +12,17 @@ import { answer, exchanged, unstamped } from "../support/conflicts.js";
 const folder = new URL("../../AppsTests/Vectors/", import.meta.url);
 const files = readdirSync(folder).filter((file) => file.endsWith(".jsonl"))
   .map((file) => file.replace(".jsonl", ""));
-/** Timer cases with edits made by time are in a separate file. */
-const typeIn = (file) => (file === "TimerStateActs" ? "TimerState" : file);
+/** Timer cases with edits made by time, and items with pins, are in separate files. */
+const typeIn = (file) =>
+  ({ TimerStateActs: "TimerState", ClipboardPins: "ClipboardItem" }[file] ?? file);
+const counts = { Settings: 59, ClipboardPins: 12 };
 const types = [...new Set(files.map(typeIn))];
 
 for (const file of files) {
   test(`every case of ${file} ends as the vectors say, either way round`, () => {
     const type = typeIn(file);
     const lines = readFileSync(new URL(`${file}.jsonl`, folder), "utf8").trim().split("\n");
-    assert.equal(lines.length, file === "Settings" ? 59 : 60);
+    assert.equal(lines.length, counts[file] ?? 60);
     lines.forEach((line, index) => {
       const vector = parse(line);
       const expected = serialize(vector.expect);

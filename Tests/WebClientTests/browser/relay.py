@@ -15,7 +15,8 @@ PATIENCE_SECONDS = 60
 
 
 def run(*words, said="", code=0):
-    """Runs a command of the program and returns its output. `code`: the expected exit code."""
+    """Runs a command of the program and returns its output, and what it says of a failure. `code`:
+    the expected exit code."""
     done = subprocess.run(
         [PROGRAM, *words], input=said, text=True, capture_output=True, timeout=PATIENCE_SECONDS,
         check=False)
@@ -23,7 +24,7 @@ def run(*words, said="", code=0):
         raise AssertionError(
             f"{' '.join(map(str, words))} ended with {done.returncode}: "
             f"{done.stdout}{done.stderr}")
-    return done.stdout
+    return done.stdout + (done.stderr if code else "")
 
 
 def wait_until(condition, expectation):

@@ -5,7 +5,7 @@ import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
 import { memoContents } from "../../../Sources/WebClient/apps/memos/memoContents.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
-import { clipboardRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
+import { clipboardRows, sizeText, waitingRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
 import {
   arrivalState, arrivalText, codeLifetime, codeOptions, codeZones, deviceRows, freeName,
   lastDeviceWords, newcomers, onlyDeviceText, pairAgainText, removalQuestion,
@@ -86,6 +86,32 @@ test("the clipboard is searched in any case, and a long item's row is short", ()
   assert.deepEqual(rows(" GIT ").map((it) => it.text), ["Git log"]);
   assert.match(rows("")[0].from, /^another device, /);
   assert.deepEqual(rows("nothing"), []);
+});
+
+test("a row of the clipboard says that it is pinned, and the kind and size of an image", () => {
+  const page = new TestPage(clipboardApp);
+  const image = { name: "a", bytes: 245_000, chunks: ["ab".repeat(32)] };
+  page.act({ do: "addImage", content: "lake.png", image, imageType: "image/png", name: "lake" });
+  page.act({ do: "add", content: "text" });
+  page.act({ do: "pin", item: "lake" });
+  const rows = (words) => clipboardRows(page.state, words, page.now, 0);
+  assert.deepEqual(rows("").map(({ text, isPinned, isImage, about }) =>
+    [text, isPinned, isImage, about]),
+  [["lake.png", true, true, "PNG image, 245 KB"], ["text", false, false, ""]]);
+  assert.deepEqual(rows("png image").map(({ key }) => key), ["lake"]);
+  page.addRemote("odd", "ClipboardItem", { image, imageType: "text/html" }, page.now);
+  assert.equal(rows("").find(({ key }) => key === "odd").about, "Image, 245 KB");
+  const waiting = [{ id: "w", content: "sea.gif", imageType: "image/gif",
+    bytes: new ArrayBuffer(5) }];
+  assert.deepEqual(waitingRows(waiting, "SEA").map(({ about, problem }) => [about, problem]),
+    [["GIF image, 5 bytes", ""]]);
+  assert.deepEqual(waitingRows(waiting, "lake"), []);
+});
+
+test("a size is told in three digits at most", () => {
+  const sizes = [0, 1, 999, 1_000, 245_760, 999_499, 999_500, 4_700_000, 16_000_000];
+  assert.deepEqual(sizes.map(sizeText), ["0 bytes", "1 byte", "999 bytes", "1 KB", "246 KB",
+    "999 KB", "1 MB", "4.7 MB", "16 MB"]);
 });
 
 const textOf = (parts) => parts.map(({ text, isMarked }) => (isMarked ? `[${text}]` : text))

@@ -87,7 +87,9 @@ function settings(random) {
 }
 
 function clipboardItem(random) {
-  return { content: random.pick(["", "a", "é", "e\u0301", "\u2028\u007f\u0001\"\\/", null, 5]) };
+  const content = random.pick(["", "a", "é", "e\u0301", "\u2028\u007f\u0001\"\\/", null, 5]);
+  return setting({ content }, random.below(3) === 0
+    ? { pinned: random.pick([true, true, "yes"]), copiedAt: random.pick([4, 6, "never"]) } : {});
 }
 
 function memo(random) {

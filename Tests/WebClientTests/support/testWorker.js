@@ -31,7 +31,10 @@ export class TestWorker {
   /** Set by a test: an error of the browser's push service. */
   pushFault = null;
   /** The browser's caches, as the page has them too. */
-  caches = { open: async (name) => this.#cache(name), keys: async () => [] };
+  caches = {
+    open: async (name) => this.#cache(name), keys: async () => [],
+    has: async (name) => this.#caches.has(name),
+  };
   #caches = new Map();
   #listeners = new Map();
 
@@ -46,7 +49,8 @@ export class TestWorker {
         openWindow: async (url) => { this.opened.push(url); },
       },
       registration: this.#registration(),
-      addEventListener: (name, act) => this.#listeners.set(name, act),
+      addEventListener: (name, act) =>
+        this.#listeners.set(name, [...this.#listeners.get(name) ?? [], act]),
     };
     context.self = context;
     vm.createContext(context);
@@ -106,6 +110,20 @@ export class TestWorker {
     return this.shown > shown ? this.notifications.at(-1)?.body ?? null : notification.title;
   }
 
+  /**
+   * Sends the form of a share. Resolves with the address that the page is opened with; undefined if
+   * the worker leaves the request to the network.
+   */
+  async share(form, { path = "/share", method = "POST", mode = "navigate" } = {}) {
+    const request = { url: origin + path, method, mode, formData: async () => {
+      if (form === null) throw new TypeError("this is no form");
+      return form;
+    } };
+    let answer;
+    await this.#dispatch("fetch", { request, respondWith: (promise) => { answer = promise; } });
+    return (await answer)?.headers.get("Location");
+  }
+
   click() {
     const notification = { ...this.notifications.at(-1), close: () => this.notifications.pop() };
     return this.#dispatch("notificationclick", { notification });
@@ -144,7 +162,9 @@ export class TestWorker {
   /** Resolves with the text that is shown, once the worker has handled the event. */
   async #dispatch(name, event) {
     const waits = [];
-    this.#listeners.get(name)({ ...event, waitUntil: (promise) => waits.push(promise) });
+    for (const act of this.#listeners.get(name)) {
+      act({ ...event, waitUntil: (promise) => waits.push(promise) });
+    }
     await Promise.all(waits);
     return this.notifications.at(-1)?.body ?? null;
   }
@@ -178,9 +198,10 @@ export class TestWorker {
     if (!this.#caches.has(name)) this.#caches.set(name, new Map());
     const entries = this.#caches.get(name);
     return {
-      match: async (path) => entries.get(path)?.clone(),
+      match: async (of) => entries.get(of.url ? new URL(of.url).pathname : of)?.clone(),
       put: async (path, response) => { entries.set(path, response); },
       delete: async (path) => entries.delete(path),
+      keys: async () => [...entries.keys()].map((path) => ({ url: origin + path })),
     };
   }
 

@@ -1,16 +1,46 @@
-import { clipboardList } from "../../apps/clipboard/clipboardContents.js";
+import { clipboardList, imageTypes } from "../../apps/clipboard/clipboardContents.js";
 import { ago } from "../text/time.js";
 import { deviceLabel } from "../text/deviceText.js";
 
-/** Returns the items that contain the words, newest first, as rows. */
+/**
+ * Returns the items that contain the words, in their order, as rows. A row is JSON: `text` is what
+ * is shown, `about` describes an image ("" for a text), `picture` changes with its small picture.
+ */
 export function clipboardRows(state, words, now, minutesAhead) {
   const wanted = words.trim().toLowerCase();
   return clipboardList(state)
-    .filter(({ content }) => content.toLowerCase().includes(wanted))
-    .map((item) => ({
+    .map((item) => ({ item, about: item.image === null ? "" : imageText(item.image) }))
+    .filter(({ item, about }) =>
+      `${item.content}\n${about}`.toLowerCase().includes(wanted))
+    .map(({ item, about }) => ({
       key: item.name, text: item.beginning, isCut: item.beginning !== item.content,
+      isPinned: item.isPinned, isImage: item.image !== null, about,
+      picture: item.image === null ? 0 : item.modifiedAt,
       from: [
-        deviceLabel(item.device, item.deviceName), ago(item.modifiedAt, now, minutesAhead),
+        deviceLabel(item.device, item.deviceName), ago(item.copiedAt, now, minutesAhead),
       ].join(", "),
     }));
+}
+
+/** Returns the rows of images that wait in this browser to be sent, the newest first. */
+export function waitingRows(waiting, words) {
+  const wanted = words.trim().toLowerCase();
+  return waiting.map((image) => ({
+    key: `waiting ${image.id}`, id: image.id, text: image.content, isWaiting: true,
+    about: imageText({ type: image.imageType, file: { bytes: image.bytes.byteLength } }),
+    problem: image.problem ?? "",
+  })).filter(({ text, about }) => `${text}\n${about}`.toLowerCase().includes(wanted));
+}
+
+/** Returns the kind and size of an image, such as "PNG image, 240 KB". */
+function imageText({ type, file }) {
+  const size = sizeText(file.bytes);
+  return Object.hasOwn(imageTypes, type) ? `${imageTypes[type]} image, ${size}` : `Image, ${size}`;
+}
+
+/** Returns a size for a person, in units of 1,000. */
+export function sizeText(bytes) {
+  if (bytes < 1_000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  if (bytes < 999_500) return `${Math.round(bytes / 1_000)} KB`;
+  return `${(bytes / 1_000_000).toFixed(1).replace(/\.0$/, "")} MB`;
 }

@@ -1,14 +1,15 @@
 import { clipboardApp } from "../../apps/clipboard/clipboardApp.js";
+import { imageTypes } from "../../apps/clipboard/clipboardContents.js";
 import { button, emptyNote, field, form, iconButton, searchField }
   from "../components/controls.js";
-import { copyText } from "../components/copyText.js";
 import { confirmAction } from "../components/dialog.js";
-import { element, show } from "../components/element.js";
+import { element, icon, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { listKeys, searchKey } from "../components/listKeys.js";
 import { swipeable } from "../components/swipe.js";
-import { errorText } from "../text/syncText.js";
-import { clipboardRows } from "./clipboardModel.js";
+import { pastedContent } from "./clipboardInput.js";
+import { ClipboardItems } from "./clipboardItems.js";
+import { clipboardRows, waitingRows } from "./clipboardModel.js";
 
 /** View of the clipboard history of all devices. */
 export class ClipboardView {
@@ -16,10 +17,14 @@ export class ClipboardView {
   zone = clipboardApp.zone;
   #controller;
   #notify;
+  #items;
   #words = "";
   #text = element("textarea", { rows: 2, placeholder: "Type or paste a text" });
-  #list = element("ul", { class: "rows" });
-  #rows = new KeyedList(this.#list, (item) => this.#row(item));
+  #files = element("input", { type: "file", accept: Object.keys(imageTypes).join(","),
+    multiple: true, hidden: true, "aria-label": "Images" });
+  #list = element("ul", { class: "rows clipboard-rows" });
+  #rows = new KeyedList(this.#list, (item) =>
+    (item.isWaiting ? this.#waitingRow(item) : this.#row(item)));
   #empty = emptyNote("Nothing copied yet", "What you add here is on your other devices at once.",
     { "data-changes": true });
   #none = emptyNote("Nothing found", "No item has these words.");
@@ -29,32 +34,53 @@ export class ClipboardView {
   });
   #clear = button("Delete all", () => this.#clearAll(),
     { kind: "quiet", "data-changes": true });
+  #pasted = (event) => this.#handlePaste(event);
 
   shortcuts = [
     { keys: ["n"], words: "New item", act: () => this.#text.focus(), changes: true },
+    { keys: ["p"], words: "Pin or unpin the row with the focus", changes: true,
+      act: () => this.#focused("pin")?.click() },
     searchKey(this.#search), ...listKeys(this.#list),
   ];
 
   constructor(controller, notify) {
     this.#controller = controller;
     this.#notify = notify;
+    this.#items = new ClipboardItems(controller, notify, () => {
+      if (this.node?.isConnected) this.show();
+    });
     this.#text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#add();
     });
+    this.#files.addEventListener("change", () => this.#addFiles());
     this.node = element("section", { class: "view", "aria-labelledby": "clipboard-title" },
       element("div", { class: "view-head" },
         element("h1", { id: "clipboard-title" }, "Clipboard"), this.#clear),
       form({ class: "card add-text", "data-changes": true }, () => this.#add(),
         field("New item", this.#text),
-        element("button", { type: "submit", class: "button primary" }, "Add")),
+        element("div", { class: "add-actions" },
+          button("Paste", () => this.#paste()),
+          button("Add images", () => this.#files.click()), this.#files,
+          element("button", { type: "submit", class: "button primary" }, "Add")),
+        element("p", { class: "hint for-keyboards" },
+          "Ctrl+V, or ⌘V on a Mac, pastes anywhere in this view.")),
       this.#search, this.#list, this.#empty, this.#none);
   }
+
+  enter() {
+    document.addEventListener("paste", this.#pasted);
+    this.#items.addShared();
+  }
+
+  leave() { document.removeEventListener("paste", this.#pasted); }
 
   show() {
     const { now, minutesAhead } = this.#controller;
     const state = this.#controller.state(clipboardApp);
-    const rows = clipboardRows(state, this.#words, now, minutesAhead);
-    const hasAny = rows.length > 0 || clipboardRows(state, "", now, minutesAhead).length > 0;
+    const rows = [...waitingRows(this.#items.waiting, this.#words),
+      ...clipboardRows(state, this.#words, now, minutesAhead)];
+    const hasAny = rows.length > 0 || this.#items.waiting.length > 0
+      || clipboardRows(state, "", now, minutesAhead).length > 0;
     this.#rows.show(rows);
     show(this.#search, hasAny);
     show(this.#clear, hasAny);
@@ -62,60 +88,101 @@ export class ClipboardView {
     show(this.#none, hasAny && rows.length === 0);
   }
 
-  #row({ key, text, isCut, from }) {
-    const row = element("li", { class: "row" },
+  #row({ key, text, isCut, from, isPinned, isImage, about }) {
+    const pin = isPinned ? "Unpin" : "Pin";
+    const row = element("li", { class: "row", "data-pinned": isPinned },
+      isImage && this.#picture(this.#items.thumbnail(key)),
       element("div", { class: "row-body" },
-        element("p", { class: "clip" }, isCut ? `${text}…` : text),
-        element("p", { class: "muted small" }, from)),
+        element("p", { class: "clip" }, isCut ? `${text}…` : text || (isImage ? "Image" : "")),
+        isImage && element("p", { class: "small" }, about),
+        element("p", { class: "muted small" }, isPinned && "Pinned · ", from)),
       element("div", { class: "row-actions" },
-        iconButton("copy", "Copy", () => this.#copy(key), { "data-name": "copy" }),
-        iconButton("remove", "Delete", () => this.#remove(key),
+        iconButton("copy", "Copy", () => this.#items.copy(key), { "data-name": "copy" }),
+        isImage && iconButton("download", "Download", () => this.#items.download(key),
+          { "data-name": "download" }),
+        iconButton("pin", pin, () => this.#items.setPin(key, !isPinned),
+          { "data-name": "pin", "aria-pressed": String(isPinned), "data-changes": true }),
+        iconButton("remove", "Delete", () => this.#items.remove(key),
           { "data-name": "remove", "data-changes": true })));
     return swipeable(row, {
-      left: { icon: "remove", words: "Delete", act: () => this.#remove(key), changes: true,
+      left: { icon: "remove", words: "Delete", act: () => this.#items.remove(key), changes: true,
         isDanger: true },
-      right: { icon: "copy", words: "Copy", act: () => this.#copy(key) },
+      right: { icon: "copy", words: "Copy", act: () => this.#items.copy(key) },
     });
   }
 
-  #content(name) {
-    const record = this.#controller.lockstep.record(clipboardApp.zone, name);
-    return record?.fields.content ?? "";
+  /** An image that only this browser has yet. */
+  #waitingRow({ id, text, about, problem }) {
+    const image = this.#items.waiting.find((it) => it.id === id);
+    return element("li", { class: "row" }, this.#picture(image?.thumbnail),
+      element("div", { class: "row-body" },
+        element("p", { class: "clip" }, text || "Image"), element("p", { class: "small" }, about),
+        element("p", { class: "muted small" },
+          problem || "Waits here until it is sent to your other devices.")),
+      element("div", { class: "row-actions" },
+        iconButton("remove", "Delete", () => this.#items.removeWaiting(id),
+          { "data-name": "remove", "data-changes": true })));
+  }
+
+  #picture(thumbnail) {
+    return element("div", { class: "clip-picture" }, thumbnail
+      ? element("img", { src: thumbnail, alt: "", decoding: "async" }) : icon("image"));
+  }
+
+  #focused(name) {
+    const row = [...this.#list.children].find((it) => it.contains(document.activeElement));
+    return row?.querySelector(`[data-name="${name}"]`);
   }
 
   async #add() {
-    const content = this.#text.value;
-    if (await this.#act({ do: "add", content })) this.#text.value = "";
+    if (await this.#items.addTyped(this.#text.value)) this.#text.value = "";
     this.#text.focus();
   }
 
-  async #copy(name) {
-    const isCopied = await copyText(this.#content(name));
-    this.#notify(
-      isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
+  async #addFiles() {
+    const files = [...this.#files.files];
+    this.#files.value = "";
+    if (files.length > 0) await this.#items.addFiles(files);
   }
 
-  async #remove(item) {
-    const content = this.#content(item);
-    if (!await this.#act({ do: "remove", item })) return;
-    this.#notify("Deleted.", content === "" ? null
-      : { words: "Undo", act: () => this.#act({ do: "add", content }) });
+  /** Reads the system's clipboard; if the browser does not allow it, the person pastes. */
+  async #paste() {
+    let content;
+    try {
+      content = await this.#controller.browser.clipboard.read();
+    } catch {
+      this.#text.focus();
+      this.#notify("This browser does not let the page read what you copied. Paste it into the "
+        + "field.");
+      return;
+    }
+    await this.#items.addPasted(content);
+  }
+
+  /** A paste into a text field stays there, unless it is an image. */
+  #handlePaste(event) {
+    const content = pastedContent(event.clipboardData);
+    const isTyping = Boolean(event.target?.closest?.("textarea, input"));
+    const isFixed = this.node.closest("[data-read-only]") !== null
+      || document.querySelector("dialog[open]") !== null;
+    if (isFixed || (isTyping && content.images.length === 0)) return;
+    event.preventDefault();
+    this.#items.addPasted(content);
   }
 
   async #clearAll() {
+    const { now, minutesAhead } = this.#controller;
+    const state = this.#controller.state(clipboardApp);
+    const rows = clipboardRows(state, "", now, minutesAhead);
+    const pinned = rows.filter(({ isPinned }) => isPinned).length;
+    const isAllPinned = pinned === rows.length && this.#items.waiting.length === 0;
+    const stay = pinned === 1 ? "The pinned item stays." : "Pinned items stay.";
     const isWanted = await confirmAction({
-      title: "Delete all items?", words: "They go from all of your devices.", yes: "Delete all",
+      title: isAllPinned ? "Delete all pinned items?" : "Delete all items?",
+      words: pinned > 0 && !isAllPinned ? `They go from all of your devices. ${stay}`
+        : "They go from all of your devices.",
+      yes: "Delete all",
     });
-    if (isWanted) await this.#act({ do: "clear" });
-  }
-
-  async #act(action) {
-    try {
-      await this.#controller.act(clipboardApp, action);
-      return true;
-    } catch (error) {
-      this.#notify(errorText(error));
-      return false;
-    }
+    if (isWanted) await this.#items.clear(isAllPinned);
   }
 }

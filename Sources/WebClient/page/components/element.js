@@ -60,6 +60,8 @@ const paths = {
   down: "M5 9l7 7 7-7",
   archive: "M3 4h18v5H3zM5 9v11h14V9M10 13h4",
   copy: "M9 9h11v12H9zM5 15H4V3h11v2",
+  pin: "M8 3h8l-1 7 3 4H6l3-4zM12 14v7",
+  image: "M3 5h18v14H3zM3 16l5-5 4 4 3-3 6 6M15.5 8.5h.01",
   remove: "M4 7h16M10 4h4M7 7l1 13h8l1-13M10 11v5M14 11v5",
   edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
   check: "M5 12.5l4.5 4.5L19 7",

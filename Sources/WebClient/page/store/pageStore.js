@@ -1,9 +1,9 @@
 /**
  * What the page keeps in this browser beside the account's records: unsaved texts and former
- * versions of memos and files. It never leaves the browser. IndexedDB; in memory if the browser
- * refuses that.
+ * versions of memos and files, which never leave the browser, and images of the clipboard that wait
+ * to be sent. IndexedDB; in memory if the browser refuses that.
  *
- * Object stores: `drafts`, `versions`, `files` (keys: texts), `values`.
+ * Object stores: `drafts`, `versions`, `files`, `images` (keys: texts), `values`.
  */
 export class PageStore {
   #factory;
@@ -11,8 +11,8 @@ export class PageStore {
   #memory = Object.fromEntries(PageStore.names.map((name) => [name, new Map()]));
 
   static databaseName = "lockstep page";
-  static version = 2;
-  static names = ["drafts", "versions", "files", "values"];
+  static version = 3;
+  static names = ["drafts", "versions", "files", "images", "values"];
 
   /** @param {IDBFactory | undefined} factory */
   constructor(factory) { this.#factory = factory; }
