@@ -382,9 +382,9 @@ test("a browser that was removed shows what it still holds, and can be signed ou
   const many = removedDevice(removed, Array.from({ length: 50 }, () => unsent[0]));
   assert.deepEqual([many.rows.length, many.rest], [20, 30]);
   assert.deepEqual(JSON.parse(copyOf(unsent)), { changes: unsent });
-  const question = signOutQuestion(removed);
+  const question = signOutQuestion(removed, 0);
   assert.deepEqual([question.yes, question.hasUnsent], ["Sign out and lose them", true]);
   assert.match(question.words, /3 changes that no other device has would be lost/);
-  const clean = signOutQuestion({ ...removed, waiting: 0, parkedCount: 0 });
+  const clean = signOutQuestion({ ...removed, waiting: 0, parkedCount: 0 }, 0);
   assert.deepEqual([clean.yes, clean.hasUnsent], ["Sign out", false]);
 });

@@ -6,6 +6,12 @@ import { ImageFault } from "./clipboardImage.js";
 /** States of the sync in which the relay can be asked. */
 const connected = ["inSync", "syncing", "needsPerson"];
 
+/** Returns the number of images of the account that wait in this browser to be sent. */
+export async function waitingImages({ browser, status: { accountID } }) {
+  const kept = await browser.pageStore.all("images").catch(() => []);
+  return kept.filter(({ account }) => account === accountID).length;
+}
+
 /**
  * Images of the clipboard that wait in this browser until the relay has their content: added
  * offline, or just now. Each survives a reload, and becomes an item once it was sent.

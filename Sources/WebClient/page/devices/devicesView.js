@@ -2,6 +2,7 @@ import { button, field, form, iconButton } from "../components/controls.js";
 import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
+import { waitingImages } from "../clipboard/imageOutbox.js";
 import { limits } from "../limits.js";
 import { ownScopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
@@ -168,7 +169,8 @@ export class DevicesView {
   async #signOut() {
     // Another device may have joined, or left, since the list was read.
     await this.#refresh({ isForced: true });
-    const { hasUnsent, unsent, ...question } = signOutQuestion(this.#controller.status);
+    const { hasUnsent, unsent, ...question } = signOutQuestion(this.#controller.status,
+      await waitingImages(this.#controller));
     const isSure = this.#isLast ? await confirmLastSignOut(this.#controller, unsent)
       : await confirmAction(question);
     if (!isSure) return;

@@ -3,6 +3,7 @@ import { confirmAction } from "../components/dialog.js";
 import { download } from "../components/download.js";
 import { element, setText, show } from "../components/element.js";
 import { errorText } from "../text/syncText.js";
+import { waitingImages } from "../clipboard/imageOutbox.js";
 import { copyOf, removedDevice, signOutQuestion } from "./welcomeModel.js";
 
 /** Card for a browser that was removed from its account: shows unsent changes, offers a copy and
@@ -65,7 +66,8 @@ export class RemovedDeviceCard {
   }
 
   async #signOut() {
-    const { hasUnsent, unsent, ...question } = signOutQuestion(this.#controller.status);
+    const { hasUnsent, unsent, ...question } = signOutQuestion(this.#controller.status,
+      await waitingImages(this.#controller));
     if (!await confirmAction(question)) return;
     try {
       await this.#controller.lockstep.signOut({ discardUnsent: hasUnsent, offline: true });

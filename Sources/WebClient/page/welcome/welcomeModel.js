@@ -44,10 +44,12 @@ export function copyOf(unsent) { return `${serialize({ changes: unsent })}\n`; }
 /**
  * Returns the question to a person before this browser erases the account's data.
  *
+ * @param {object} status
+ * @param {number} images images of the clipboard that wait here to be sent
  * @returns {{title: string, words: string, yes: string, hasUnsent: boolean, unsent: number}}
  */
-export function signOutQuestion({ waiting, parkedCount, askingCount, state }) {
-  const unsent = waiting + parkedCount + askingCount;
+export function signOutQuestion({ waiting, parkedCount, askingCount, state }, images) {
+  const unsent = waiting + parkedCount + askingCount + images;
   const lost = unsent > 0
     ? ` ${plural(unsent, "change")} that no other device has would be lost.` : "";
   const offline = state === "offline"
