@@ -60,7 +60,7 @@ export class ClipboardView {
         field("New item", this.#text),
         element("div", { class: "add-actions" },
           button("Paste", () => this.#paste()),
-          button("Add images", () => this.#files.click()), this.#files,
+          button("Choose images", () => this.#files.click()), this.#files,
           element("button", { type: "submit", class: "button primary" }, "Add")),
         element("p", { class: "hint for-keyboards" },
           "Ctrl+V, or ⌘V on a Mac, pastes anywhere in this view.")),
