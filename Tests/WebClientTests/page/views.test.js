@@ -5,7 +5,8 @@ import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
 import { memoContents } from "../../../Sources/WebClient/apps/memos/memoContents.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
-import { clipboardRows, sizeText, waitingRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
+import { clipboardRows, imageFileName, sizeText, waitingRows }
+  from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
 import {
   arrivalState, arrivalText, codeLifetime, codeOptions, codeZones, deviceRows, freeName,
   lastDeviceWords, newcomers, onlyDeviceText, pairAgainText, removalQuestion,
@@ -106,6 +107,13 @@ test("a row of the clipboard says that it is pinned, and the kind and size of an
   assert.deepEqual(waitingRows(waiting, "SEA").map(({ about, problem }) => [about, problem]),
     [["GIF image, 5 bytes", ""]]);
   assert.deepEqual(waitingRows(waiting, "lake"), []);
+});
+
+test("the file of an image has a name of an image", () => {
+  const cases = [["lake.png", "image/png", "lake.png"], ["LAKE.JPEG", "image/jpeg", "LAKE.JPEG"],
+    ["bill.exe", "image/png", "bill.exe.png"], [" ", "image/gif", "image.gif"],
+    ["page.html", "", "page.html.bin"], ["lake.png", "image/jpeg", "lake.png.jpg"]];
+  for (const [content, type, name] of cases) assert.equal(imageFileName(content, type), name);
 });
 
 test("a size is told in three digits at most", () => {

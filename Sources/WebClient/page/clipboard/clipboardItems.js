@@ -5,6 +5,7 @@ import { copyText } from "../components/copyText.js";
 import { limits } from "../limits.js";
 import { errorText } from "../text/syncText.js";
 import { ImageFault, pngOf, preparedImage } from "./clipboardImage.js";
+import { imageFileName } from "./clipboardModel.js";
 import { ImageOutbox } from "./imageOutbox.js";
 import { problemText } from "./sharedItems.js";
 
@@ -44,12 +45,17 @@ export class ClipboardItems {
     return this.#addImages(files.map((file) => ({ image: file, content: file.name })));
   }
 
+  /** True if there is an account that takes what other apps share. A tab that has just been opened
+   * may not know its account for a moment. */
+  get takesShares() {
+    const { state, scope, accountID } = this.#controller.status;
+    return accountID !== null && state !== "needsPairing" && scope?.access !== "read";
+  }
+
   /** Adds what other apps have shared with the page. */
   async addShared() {
     const { shared } = this.#controller.browser;
-    const { state, scope, accountID } = this.#controller.status;
-    if (this.#isTaking || accountID === null || state === "needsPairing") return;
-    if (scope?.access === "read") return;
+    if (this.#isTaking) return;
     this.#isTaking = true;
     try {
       for (const item of await shared.all()) {
@@ -134,11 +140,9 @@ export class ClipboardItems {
 
   async download(name) {
     try {
-      const item = this.#item(name);
-      const extension = item.image.type.split("/").at(-1) || "bin";
-      const file = item.content.includes(".") ? item.content
-        : `${item.content || "image"}.${extension}`;
+      const { content, image } = this.#item(name);
       const blob = await this.#blob(name);
+      const file = imageFileName(content, image.type);
       download(this.#controller.browser, file, blob.type, blob);
     } catch (error) {
       this.#notify(errorText(error));

@@ -38,6 +38,20 @@ function imageText({ type, file }) {
   return Object.hasOwn(imageTypes, type) ? `${imageTypes[type]} image, ${size}` : `Image, ${size}`;
 }
 
+/** Extensions of the files of images, the usual one first. */
+const extensions = {
+  "image/png": ["png"], "image/jpeg": ["jpg", "jpeg"], "image/gif": ["gif"],
+  "image/webp": ["webp"],
+};
+
+/** Returns the name for the file of an image: always one of an image, whatever the record says. */
+export function imageFileName(content, type) {
+  const known = Object.hasOwn(extensions, type) ? extensions[type] : ["bin"];
+  const name = content.trim() || "image";
+  const isFit = known.some((it) => name.toLowerCase().endsWith(`.${it}`));
+  return isFit ? name : `${name}.${known[0]}`;
+}
+
 /** Returns a size for a person, in units of 1,000. */
 export function sizeText(bytes) {
   if (bytes < 1_000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;

@@ -34,6 +34,8 @@ export class ClipboardView {
   });
   #clear = button("Delete all", () => this.#clearAll(),
     { kind: "quiet", "data-changes": true });
+  /** True from the opening of the view until what was shared is added. */
+  #isShareDue = false;
   #pasted = (event) => this.#handlePaste(event);
 
   shortcuts = [
@@ -69,12 +71,16 @@ export class ClipboardView {
 
   enter() {
     document.addEventListener("paste", this.#pasted);
-    this.#items.addShared();
+    this.#isShareDue = true;
   }
 
   leave() { document.removeEventListener("paste", this.#pasted); }
 
   show() {
+    if (this.#isShareDue && this.#items.takesShares) {
+      this.#isShareDue = false;
+      this.#items.addShared();
+    }
     const { now, minutesAhead } = this.#controller;
     const state = this.#controller.state(clipboardApp);
     const rows = [...waitingRows(this.#items.waiting, this.#words),

@@ -87,7 +87,14 @@ export class ImageOutbox {
       this.#show([]);
       await this.#read();
     }
-    if (connected.includes(state)) await this.#send();
+    if (connected.includes(state) && !this.#isHeldBack) await this.#send();
+  }
+
+  /** True if the relay has refused all that waits, and it is too early to ask again. */
+  get #isHeldBack() {
+    const { now } = this.#controller;
+    return this.#images.length > 0
+      && this.#images.every(({ id }) => now < (this.#notBefore.get(id) ?? 0));
   }
 
   async #read() {
