@@ -4,8 +4,8 @@
  * it to the clipboard and removes it there (`page/clipboard/sharedItems.js`).
  *
  * An entry's path is `/shared/<name>`; the name becomes that of the clipboard item, so that it is
- * added once. A text is `text/plain`, an image has its media type and, in a header, its file's name.
- * `problem` is a header, too: the entry says why something was not kept.
+ * added once. A text is `text/plain`; an image has its media type and, in a header, the name of its
+ * file. `problem` is a header, too: the entry says why something was not kept.
  */
 
 const sharePath = "/share";

@@ -75,7 +75,9 @@ async function encoded(bitmap, { width, height }, type) {
   context.imageSmoothingQuality = "high";
   context.drawImage(bitmap, 0, 0, width, height);
   const blob = await new Promise((resolve) => canvas.toBlob(resolve, type, 0.7));
-  if (!blob) throw new ImageFault("This image is too large for the browser. Make it smaller first.");
+  if (!blob) {
+    throw new ImageFault("This image is too large for the browser. Make it smaller first.");
+  }
   return blob;
 }
 

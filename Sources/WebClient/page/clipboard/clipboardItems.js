@@ -25,8 +25,11 @@ export class ClipboardItems {
     this.#outbox = new ImageOutbox(controller, changed);
   }
 
-  /** Images that wait in this browser to be sent. */
-  get waiting() { return this.#outbox.images; }
+  /** Images that wait in this browser to be sent, without one that has just become an item. */
+  get waiting() {
+    return this.#outbox.images.filter(({ id }) =>
+      !this.#controller.lockstep.record(clipboardApp.zone, id));
+  }
 
   /** Returns the small picture of an item as a `data:` URL; null if it has none. */
   thumbnail(name) { return thumbnailOf(this.#fields(name)); }
