@@ -96,7 +96,7 @@ export class ClipboardView {
 
   #row({ key, text, isCut, from, isPinned, isImage, about }) {
     const pin = isPinned ? "Unpin" : "Pin";
-    const row = element("li", { class: "row", "data-pinned": isPinned },
+    const row = element("li", { class: isImage ? "row image-row" : "row" },
       isImage && this.#picture(this.#items.thumbnail(key)),
       element("div", { class: "row-body" },
         element("p", { class: "clip" }, isCut ? `${text}…` : text || (isImage ? "Image" : "")),
