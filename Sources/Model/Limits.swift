@@ -310,6 +310,8 @@ package enum Limits {
   @usableFromInline package static let replacedActs = 8
   /// Items that the clipboard keeps; older ones are removed.
   @usableFromInline package static let clipboardItems = 100
+  /// Pinned items of the clipboard: half of all, so that there is always room for a history.
+  @usableFromInline package static let clipboardPins = 50
   /// Amount that one check of a habit may add to a day's count: a larger one is a typing error.
   @usableFromInline package static let habitCount: Int64 = 1_000_000
   /// Length of a habit's title, in Unicode scalars.

@@ -33,7 +33,12 @@ enum RandomFields {
   }
 
   static func clipboardItem(_ random: inout SeededRandom) -> JSONValue {
-    ["content": pick(["", "a", "é", "e\u{301}", .null, 5], &random)]
+    var fields: JSONValue = ["content": pick(["", "a", "é", "e\u{301}", .null, 5], &random)]
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      fields = fields.setting("pinned", to: pick([true, true, "yes"], &random))
+        .setting("copiedAt", to: pick([4, 6, "never"], &random))
+    }
+    return fields
   }
 
   static func memo(_ random: inout SeededRandom) -> JSONValue {

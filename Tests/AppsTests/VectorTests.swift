@@ -13,6 +13,7 @@ struct VectorTests {
     ("Settings", "Settings"),
     ("VaultFile", "VaultFile"),
     ("ClipboardItem", "ClipboardItem"),
+    ("ClipboardItem", "ClipboardPins"),
     ("Memo", "Memo"),
     ("Habit", "Habit"),
     ("CheckIn", "CheckIn"),
@@ -21,7 +22,7 @@ struct VectorTests {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
     let path = folder.appending(path: "Vectors/\(file).jsonl")
     let lines = [UInt8](try Data(contentsOf: path)).split(separator: UInt8(ascii: "\n"))
-    #expect(lines.count == (type == "Settings" ? 59 : 60))
+    #expect(lines.count == ["Settings": 59, "ClipboardPins": 12][file, default: 60])
     for (number, line) in lines.enumerated() {
       let vector = try JSONValue(parsing: Array(line))
       let conflict = try conflict(vector)

@@ -5,13 +5,18 @@ import LockstepModel
 package enum ClipboardAction: Hashable, Sendable {
   case add(content: String, name: Name)
   case remove(item: String)
-  case clear
+  case pin(item: String)
+  case unpin(item: String)
+  /// `includesPinned`: false keeps the pinned items.
+  case clear(includesPinned: Bool)
 
   package init(json: JSONValue) throws(EditRefusal) {
     switch json["do"]?.string {
     case "add": self = try .add(content: json.textMember("content"), name: AppState.newName(json))
     case "remove": self = try .remove(item: json.textMember("item"))
-    case "clear": self = .clear
+    case "pin": self = try .pin(item: json.textMember("item"))
+    case "unpin": self = try .unpin(item: json.textMember("item"))
+    case "clear": self = .clear(includesPinned: json["pinned"]?.bool ?? false)
     default: throw EditRefusal("the clipboard does not know that order")
     }
   }
@@ -21,7 +26,10 @@ package enum ClipboardAction: Hashable, Sendable {
     case .add(let content, let name):
       ["do": "add", "name": .string(name.text), "content": .string(content)]
     case .remove(let item): ["do": "remove", "item": .string(item)]
-    case .clear: ["do": "clear"]
+    case .pin(let item): ["do": "pin", "item": .string(item)]
+    case .unpin(let item): ["do": "unpin", "item": .string(item)]
+    case .clear(false): ["do": "clear"]
+    case .clear(true): ["do": "clear", "pinned": true]
     }
   }
 }

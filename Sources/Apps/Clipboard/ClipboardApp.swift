@@ -30,7 +30,9 @@ package struct ClipboardApp: App {
     let contents = ClipboardContents(state.records)
     switch try ClipboardAction(json: order) {
     case .add(let content, let name):
-      if content.isEmpty { throw EditRefusal("there is nothing to add") }
+      if content.unicodeScalars.allSatisfy({ $0.properties.isWhitespace }) {
+        throw EditRefusal("there is nothing to add: the text is blank")
+      }
       let edit = ClipboardApp.edit(name) { _ in ["content": .string(content)] }
       return AppOutcome(
         [.edit(edit)],
@@ -41,16 +43,57 @@ package struct ClipboardApp: App {
       return AppOutcome(
         [.edit(ClipboardApp.edit(item.record.name) { _ in nil })],
         view: AppView(
-          json: ["name": .string(item.record.name.text)],
-          lines: ["removed: " + RowText.line(item.content)]))
-    case .clear:
-      let count = contents.items.count
-      return AppOutcome(
-        contents.items.map { .edit(ClipboardApp.edit($0.record.name) { _ in nil }) },
-        view: AppView(
-          json: ["removed": JSONValue(integerLiteral: Int64(count))],
-          lines: [count == 1 ? "1 item removed" : "\(count) items removed"]))
+          json: ["name": .string(item.record.name.text)], lines: ["removed: " + item.line]))
+    case .pin(let item): return try ClipboardApp.pinOutcome(item, true, in: contents)
+    case .unpin(let item): return try ClipboardApp.pinOutcome(item, false, in: contents)
+    case .clear(let includesPinned):
+      return ClipboardApp.clearOutcome(contents, includesPinned: includesPinned)
     }
+  }
+
+  private static func pinOutcome(
+    _ word: String, _ isPinned: Bool, in contents: ClipboardContents
+  ) throws(EditRefusal) -> AppOutcome {
+    let item = contents.items[try contents.choice.findEntry(word)]
+    let json: JSONValue = ["name": .string(item.record.name.text)]
+    if item.isPinned == isPinned {
+      let words = isPinned ? "is already pinned: " : "is not pinned: "
+      return AppOutcome([], view: AppView(json: json, lines: [words + item.line]))
+    }
+    if isPinned, contents.items.filter(\.isPinned).count >= Limits.clipboardPins {
+      throw EditRefusal(
+        "\(Limits.clipboardPins) items are pinned, the most there can be; unpin one")
+    }
+    let edit = edit(item.record.name) { context throws(EditRefusal) in
+      guard let record = context.current else {
+        throw EditRefusal("this item is not there any more")
+      }
+      let fields = (record.value ?? [:]).setting("pinned", to: isPinned ? true : nil)
+      // A pin is no copy: the item keeps its time, and its place among the others.
+      let copiedAt = ClipboardContents.Item(record).copiedAt
+      return fields.setting("copiedAt", to: .number(JSONNumber(copiedAt)))
+    }
+    let words = isPinned ? "pinned: " : "no longer pinned: "
+    return AppOutcome([.edit(edit)], view: AppView(json: json, lines: [words + item.line]))
+  }
+
+  private static func clearOutcome(
+    _ contents: ClipboardContents, includesPinned: Bool
+  ) -> AppOutcome {
+    let removed = contents.items.filter { includesPinned || !$0.isPinned }
+    let kept = contents.items.count - removed.count
+    var lines = [removed.count == 1 ? "1 item removed" : "\(removed.count) items removed"]
+    if kept > 0 {
+      let pinned = kept == 1 ? "1 pinned item stays" : "\(kept) pinned items stay"
+      lines.append("\(pinned); remove pinned items too with lockstep clipboard clear --all")
+    }
+    return AppOutcome(
+      removed.map { .edit(edit($0.record.name) { _ in nil }) },
+      view: AppView(
+        json: [
+          "removed": JSONValue(integerLiteral: Int64(removed.count)),
+          "pinned": JSONValue(integerLiteral: Int64(kept)),
+        ], lines: lines))
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
@@ -59,17 +102,21 @@ package struct ClipboardApp: App {
     case .list: return contents.view(of: state)
     case .item(let item):
       let item = contents.items[try contents.choice.findEntry(item)]
-      return AppView(
-        json: ["name": .string(item.record.name.text), "content": .string(item.content)],
-        lines: [RowText.line(item.content)])
+      let json: JSONValue = [
+        "name": .string(item.record.name.text), "content": .string(item.content),
+      ]
+      // The whole reference, for a program that fetches the image.
+      let image = item.image.flatMap { image in
+        item.record.value?["image"]?.setting("type", to: .string(image.type))
+      }
+      return AppView(json: image.map { json.setting("image", to: $0) } ?? json, lines: [item.line])
     }
   }
 
   private static func edit(
-    _ name: Name, _ make: @escaping @Sendable (EditContext) -> JSONValue?
+    _ name: Name,
+    _ make: @escaping @Sendable (EditContext) throws(EditRefusal) -> JSONValue?
   ) -> EditRequest {
-    EditRequest(key: RecordKey(zone: zone, name: name), type: itemType) {
-      context throws(EditRefusal) in make(context)
-    }
+    EditRequest(key: RecordKey(zone: zone, name: name), type: itemType, make: make)
   }
 }

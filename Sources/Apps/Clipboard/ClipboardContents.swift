@@ -2,11 +2,34 @@ import LockstepJSON
 import LockstepModel
 import LockstepTerminal
 
-/// Clipboard items, newest first.
+/// Clipboard items: the pinned ones first, then the newest.
 package struct ClipboardContents: Sendable {
   package struct Item: Hashable, Sendable {
     package let record: Record
+    /// The text; of an image, the name of its file.
     package let content: String
+    package let isPinned: Bool
+    package let image: ClipboardImage?
+    /// Time at which it was copied: `copiedAt` of an item that was changed since, otherwise the
+    /// time of its record. Never later than that, so that no item can stay the newest.
+    package let copiedAt: Int64
+
+    /// If this version cannot read an item's content, the item is shown empty, so that a person can
+    /// remove it.
+    init(_ record: Record) {
+      let fields = record.value ?? [:]
+      self.record = record
+      content = fields["content"]?.string ?? ""
+      isPinned = fields["pinned"]?.bool == true
+      image = ClipboardImage(fields)
+      copiedAt = min(fields["copiedAt"]?.int64 ?? record.modifiedAt, record.modifiedAt)
+    }
+
+    /// Text in one row: of an image its kind, size and name.
+    package var line: String {
+      let text = RowText.line(content)
+      return image.map { text.isEmpty ? $0.label : "\($0.label) \(text)" } ?? text
+    }
   }
 
   package let items: [Item]
@@ -14,23 +37,24 @@ package struct ClipboardContents: Sendable {
   /// Maximum number of scalars per item in a list: a hundred full items could be large.
   private static let shownScalars = 1_000
 
-  /// If this version cannot read an item's content, the item is shown empty, so that a person can
-  /// remove it.
   package init(_ records: [Record]) {
     items = records.filter { $0.type == ClipboardApp.itemType && !$0.isDeleted }
-      .sorted(by: ClipboardContents.isNewer)
-      .map { Item(record: $0, content: $0.value?["content"]?.string ?? "") }
+      .map { Item($0) }
+      .sorted(by: ClipboardContents.isBefore)
   }
 
-  /// True if `record` is newer, by modifiedAt, then device, then name: the same order on every
-  /// device.
-  private static func isNewer(_ record: Record, than other: Record) -> Bool {
-    if record.modifiedAt != other.modifiedAt { return record.modifiedAt > other.modifiedAt }
-    if record.device != other.device { return record.device > other.device }
-    return record.name > other.name
+  /// True if `item` is listed before `other`: the same order on every device. Of two that were
+  /// copied at one time, the one with the greater device, then the greater name.
+  private static func isBefore(_ item: Item, _ other: Item) -> Bool {
+    if item.isPinned != other.isPinned { return item.isPinned }
+    if item.copiedAt != other.copiedAt { return item.copiedAt > other.copiedAt }
+    if item.record.device != other.record.device {
+      return item.record.device > other.record.device
+    }
+    return item.record.name > other.record.name
   }
 
-  /// Items beyond the hundred newest.
+  /// Items beyond the first hundred.
   package var surplus: [RecordKey] {
     items.dropFirst(Limits.clipboardItems).map(\.record.key)
   }
@@ -43,13 +67,16 @@ package struct ClipboardContents: Sendable {
     let shown = items.prefix(Limits.clipboardItems)
     let json: [JSONValue] = shown.enumerated().map { place, item in
       let scalars = item.content.unicodeScalars
-      return [
+      let entry: JSONValue = [
         "item": JSONValue(integerLiteral: Int64(place + 1)), "name": .string(item.record.name.text),
         "content": .string(String(String.UnicodeScalarView(scalars.prefix(Self.shownScalars)))),
         "characters": .number(JSONNumber(Int64(scalars.count))),
+        "pinned": .bool(item.isPinned),
+        "copiedAt": .number(JSONNumber(item.copiedAt)),
         "modifiedAt": .number(JSONNumber(item.record.modifiedAt)),
         "device": .string(item.record.device.text),
       ]
+      return item.image.map { entry.setting("image", to: $0.json) } ?? entry
     }
     let rows = shown.enumerated().map { place, item in
       ClipboardContents.row(place + 1, item, of: state)
@@ -62,10 +89,10 @@ package struct ClipboardContents: Sendable {
   private static func row(_ number: Int, _ item: Item, of state: AppState) -> String {
     [
       RowText.right("\(number)", 3),
-      RowText.right(RowText.age(of: item.record.modifiedAt, at: state.now), 6),
+      RowText.right(RowText.age(of: item.copiedAt, at: state.now), 6),
       RowText.left(
         RowText.cut(RowText.line(state.name(of: item.record.device)), to: 12), 12),
-      RowText.line(item.content),
+      item.isPinned ? "[pinned] \(item.line)" : item.line,
     ].joined(separator: "  ")
   }
 }

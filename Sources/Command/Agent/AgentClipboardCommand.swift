@@ -10,19 +10,20 @@ import LockstepModel
 enum AgentClipboardCommand {
   static let command = Command(
     name: "clipboard",
-    summary: "Shares a clipboard between all devices: add, list, copy, remove, clear, watch.",
+    summary: "Shares a clipboard between all devices: add, list, copy, get, pin, remove, watch.",
     discussion: """
-      The \(Limits.clipboardItems) newest items are kept; older ones are removed. An item is named \
-      by its number in the list, from 1, the newest. While the clipboard is switched off, the \
-      device neither sends nor receives items.
+      Up to \(Limits.clipboardItems) items are kept: the pinned ones, and the newest others. An \
+      item is named by its number in the list, which begins with the pinned items. While the \
+      clipboard is switched off, the device neither sends nor receives items.
       """,
     subcommands: [
-      add, list, copy, remove, clear, AgentClipboardSyncCommands.on,
+      add, list, copy, AgentClipboardGetCommand.command, pin, unpin, remove, clear,
+      AgentClipboardSyncCommands.on,
       AgentClipboardSyncCommands.off, AgentClipboardSyncCommands.status, watch,
     ])
 
   private static let app = ClipboardApp().name
-  private static let item = Command.Operands("ITEM", "Its number in the list.")
+  static let item = Command.Operands("ITEM", "Its number in the list.")
 
   private static let add = Command(
     name: "add",
@@ -38,18 +39,20 @@ enum AgentClipboardCommand {
   }
 
   private static let list = Command(
-    name: "list", summary: "Shows the items, the newest first.", options: AgentApp.options
+    name: "list",
+    summary: "Shows the items: the pinned ones first, then the newest.", options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentApp.show(arguments, app, ClipboardQuestion.list.json)
   }
 
   private static let copy = Command(
     name: "copy",
-    summary: "Prints an item, byte for byte.",
+    summary: "Prints the text of an item, byte for byte.",
     discussion: """
       On a desktop: lockstep clipboard copy 1 | wl-copy
 
-      On a terminal, characters that would control it are printed as escapes.
+      On a terminal, characters that would control it are printed as escapes. An image is written \
+      by lockstep clipboard get.
       """,
     options: AgentApp.options, operands: item
   ) { arguments throws(CommandFailure) in
@@ -57,6 +60,11 @@ enum AgentClipboardCommand {
       let question = ClipboardQuestion.item(arguments.operands[0]).json
       let (view, _) = try AgentApp.view(session, app, question)
       if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }
+      if view.json["image"] != nil {
+        throw CommandFailure(
+          "this item is an image; write it to a file with lockstep clipboard get ITEM --output FILE"
+        )
+      }
       try TerminalOutput.standard.writeForPerson(view.json["content"]?.string ?? "")
       return .success
     }
@@ -69,10 +77,34 @@ enum AgentClipboardCommand {
     try AgentApp.order(arguments, app, ClipboardAction.remove(item: arguments.operands[0]).json)
   }
 
-  private static let clear = Command(
-    name: "clear", summary: "Removes all items from all devices.", options: AgentApp.options
+  private static let pin = Command(
+    name: "pin",
+    summary: "Pins an item: it is listed first, and stays when older items are removed.",
+    discussion: """
+      At most \(Limits.clipboardPins) items can be pinned. A device with an earlier version of the \
+      program does not know pins, and may remove a pinned item that is older than \
+      \(Limits.clipboardItems) others.
+      """,
+    options: AgentApp.options, operands: item
   ) { arguments throws(CommandFailure) in
-    try AgentApp.order(arguments, app, ClipboardAction.clear.json)
+    try AgentApp.order(arguments, app, ClipboardAction.pin(item: arguments.operands[0]).json)
+  }
+
+  private static let unpin = Command(
+    name: "unpin", summary: "Returns a pinned item to its place among the others.",
+    options: AgentApp.options, operands: item
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.order(arguments, app, ClipboardAction.unpin(item: arguments.operands[0]).json)
+  }
+
+  private static let all = CommandOption.flag("all", "Removes the pinned items as well.")
+
+  private static let clear = Command(
+    name: "clear", summary: "Removes all items that are not pinned from all devices.",
+    options: [all.entry] + AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.order(
+      arguments, app, ClipboardAction.clear(includesPinned: arguments[all]).json)
   }
 
   private static let watch = HomeWatch.command(

@@ -7,7 +7,11 @@ struct ClipboardActionTests {
   @Test func everyOrderHasItsForm() throws {
     let forms: [(ClipboardAction, String)] = [
       (.add(content: "b", name: Name(trusted: "a")), #"{"content":"b","do":"add","name":"a"}"#),
-      (.remove(item: "1"), #"{"do":"remove","item":"1"}"#), (.clear, #"{"do":"clear"}"#),
+      (.remove(item: "1"), #"{"do":"remove","item":"1"}"#),
+      (.pin(item: "2"), #"{"do":"pin","item":"2"}"#),
+      (.unpin(item: "3"), #"{"do":"unpin","item":"3"}"#),
+      (.clear(includesPinned: false), #"{"do":"clear"}"#),
+      (.clear(includesPinned: true), #"{"do":"clear","pinned":true}"#),
     ]
     try expectForms(forms, write: \.json, read: ClipboardAction.init(json:))
   }

@@ -7,7 +7,9 @@ import os
 import pty
 import subprocess
 
-from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, refused, run, wait_until
+from story import (
+    LOCKSTEP, PATIENCE, Home, Relay, expect, folder, main, now, refused, run, upload,
+    wait_until)
 
 
 @contextlib.contextmanager
@@ -106,9 +108,74 @@ def story_the_hundred_newest_items_stand():
         assert len(left) == 100, len(left)
 
 
+def story_a_pinned_item_stands_first_and_stays_when_others_go():
+    """Pins are on all devices; they outlive a hundred newer items, and `clear`."""
+    with devices() as (_, phone, laptop):
+        for text in ("address", "other"):
+            phone.run("clipboard", "add", text)
+        assert "pinned: address" in laptop.run("clipboard", "pin", "2")
+        assert "already pinned" in laptop.run("clipboard", "pin", "1")
+        first = phone.run("clipboard", "list").splitlines()[0]
+        assert first.endswith("[pinned] address"), first
+        with laptop.start_agent():
+            for number in range(101):
+                laptop.run("clipboard", "add", f"{number}")
+            laptop.run("sync")
+        items = phone.json("clipboard", "list")["items"]
+        assert len(items) == 100 and items[0]["content"] == "address", items[:2]
+        assert "1 pinned item stays" in phone.run("clipboard", "clear")
+        left = laptop.json("clipboard", "list")["items"]
+        assert [each["content"] for each in left] == ["address"], left
+        assert "no longer pinned: address" in laptop.run("clipboard", "unpin", "1")
+        phone.run("clipboard", "pin", "1")
+        assert "1 item removed" in phone.run("clipboard", "clear", "--all")
+        assert "nothing was copied" in laptop.run("clipboard", "list")
+
+
+def story_an_image_of_a_page_is_listed_as_such_and_written_to_a_file():
+    """The terminal neither prints its bytes nor breaks on it; it gets them from the relay."""
+    with devices("--plain") as (relay, phone, laptop):
+        person = phone.person(relay)
+        parts = [os.urandom(4 << 20), os.urandom(300_000)]
+        names = [upload(person, part) for part in parts]
+        image = {"name": "lake.png", "bytes": sum(map(len, parts)), "chunks": names}
+        expect(person.save({
+            "name": "lake", "type": "ClipboardItem", "modifiedAt": now(), "baseTag": "any",
+            "fields": {"content": "lake.png", "image": image, "imageType": "image/png"},
+            "chunks": names}, zone="Clipboard"), 200)
+        assert "[image, 4.2 MiB, PNG] lake.png" in laptop.run("clipboard", "list")
+        laptop.refuses("clipboard", "copy", "1", says="clipboard get ITEM --output FILE")
+        code, seen = on_terminal(laptop, "clipboard", "get", "1")
+        assert code == 1 and "--output FILE" in seen, seen
+        path = os.path.join(laptop.path, "lake.png")
+        said = laptop.run("clipboard", "get", "1", "--output", path)
+        assert f"wrote {image['bytes']} bytes" in said, said
+        with open(path, "rb") as file:
+            assert file.read() == b"".join(parts)
+        laptop.refuses("clipboard", "get", "1", "--output", path, says="is there already")
+        piped = subprocess.run([LOCKSTEP, "clipboard", "get", "lake", "--home", laptop.path],
+                               capture_output=True, check=True, timeout=PATIENCE).stdout
+        assert piped == b"".join(parts)
+        laptop.run("clipboard", "pin", "1")
+        [held] = [it for it in person.call("GET", "/v1/changes?zone=Clipboard").json["changes"]
+                  if it["name"] == "lake"]
+        assert held["fields"]["image"] == image and sorted(held["chunks"]) == sorted(names), held
+        # A text is written byte for byte, too.
+        run_with_input(phone, "clipboard", "add", input="two\nlines")
+        text = os.path.join(laptop.path, "text")
+        laptop.run("clipboard", "get", "2", "--output", text)
+        with open(text, encoding="utf-8") as file:
+            assert file.read() == "two\nlines"
+        relay.stop()
+        laptop.refuses("clipboard", "get", "1", "--output", text + ".png", says="")
+        assert not os.path.exists(text + ".png")
+
+
 def story_what_cannot_be_copied_is_refused_and_nothing_changes():
     with devices("--plain") as (_, phone, _laptop):
-        phone.refuses("clipboard", "add", "", says="nothing to add")
+        for blank in ("", " \n\t"):
+            phone.refuses("clipboard", "add", blank, says="nothing to add: the text is blank")
+        phone.refuses("clipboard", "pin", "1", says="there is no item")
         phone.refuses("clipboard", "remove", "1", says="there is no item")
         refused("agent", "clipboard", "add", home=phone.path, input="x" * ((1 << 20) + 1),
                 says="over 1048576 bytes")

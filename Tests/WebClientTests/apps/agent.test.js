@@ -110,6 +110,9 @@ test("the agent's screen shows what the page's shows", needsProgram, async () =>
 test("clipboard, memos and habits are written as the agent writes them", needsProgram, async () => {
   const text = "電脑\r\n\"x\" \u2028 😀\u0007";
   await actsAlike(clipboardApp, { do: "add", content: text }, "add", text);
+  const item = clipboardList(await account.state())[0].name;
+  await actsAlike(clipboardApp, { do: "pin", item }, "pin", "1");
+  await actsAlike(clipboardApp, { do: "unpin", item }, "unpin", "1");
   await actsAlike(
     memosApp, { do: "add", content: `Milk\n${text}` }, "add", `Milk\n${text}`);
   const memo = memoContents(await account.state())[0];
