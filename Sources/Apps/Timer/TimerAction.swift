@@ -72,7 +72,8 @@ package enum TimerQuestion: Hashable, Sendable {
     var periods: [TimerStatistics.Period] = []
     for value in values {
       let period = TimerStatistics.Period(
-        name: try value.textMember("name"), from: try value.wholeMember("from"))
+        name: try value.textMember("name"), from: try value.wholeMember("from"),
+        dates: value["dates"] == nil ? nil : try value.textMember("dates"))
       guard periods.last?.from ?? .min < period.from else {
         throw EditRefusal("periods must be in the order of their beginnings")
       }
@@ -92,7 +93,8 @@ package enum TimerQuestion: Hashable, Sendable {
         "show": "stats",
         "periods": .array(
           periods.map {
-            ["name": .string($0.name), "from": .number(JSONNumber($0.from))]
+            (["name": .string($0.name), "from": .number(JSONNumber($0.from))] as JSONValue)
+              .setting("dates", to: $0.dates.map { .string($0) })
           }),
       ]
     }

@@ -137,10 +137,31 @@ extension TimerSettings {
             "there is no setting \u{201C}\(RowText.line(member.name))\u{201D}; there are \(names)")
         }
         throw EditRefusal(
-          "\u{201C}\(RowText.line(member.value.text))\u{201D} is no \(word.name) (\(word.meaning))")
+          "\u{201C}\(RowText.line(member.value.text))\u{201D} is no value for "
+            + "\(subject(of: word.name)); \(advice(on: word.name))")
       }
     }
     return members
+  }
+
+  private static func subject(of name: String) -> String {
+    switch name {
+    case "focusMinutes": "the length of a focus"
+    case "shortBreakMinutes": "the length of a break"
+    case "longBreakMinutes": "the length of the long break"
+    case "longBreakEvery": "the number of pomodoros until the long break"
+    case "snoozeMinutes": "the time for which a break is put off"
+    default: "the automatic start of a break"
+    }
+  }
+
+  /// Returns the next step for a value that a setting cannot have.
+  private static func advice(on name: String) -> String {
+    switch name {
+    case "autoStart": "give true or false"
+    case "longBreakEvery": "give a whole number from 0 to 1000"
+    default: "give minutes, more than 0 and at most \(Limits.timerMilliseconds / 60_000)"
+    }
   }
 
   private static func isGood(_ member: JSONMember) -> Bool {

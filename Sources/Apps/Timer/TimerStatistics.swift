@@ -11,11 +11,16 @@ package struct TimerStatistics: Hashable, Sendable {
     package var name: String
     /// Its first instant, milliseconds. It ends where the next period begins.
     package var from: Int64
+    /// Its days as a person reads them, if its name does not say them: `03-02 to 03-08`.
+    package var dates: String?
 
-    package init(name: String, from: Int64) {
+    package init(name: String, from: Int64, dates: String? = nil) {
       self.name = name
       self.from = from
+      self.dates = dates
     }
+
+    fileprivate var title: String { dates.map { "\(name), \($0)" } ?? name }
   }
 
   package struct Sum: Hashable, Sendable {
@@ -73,7 +78,7 @@ package struct TimerStatistics: Hashable, Sendable {
   package var inCycle: Int64 { longBreakEvery > 0 ? completedPomodoros % longBreakEvery : 0 }
 
   /// `now`: relay time, in milliseconds.
-  func view(at now: Int64) -> AppView {
+  package func view(at now: Int64) -> AppView {
     let noun = completedPomodoros == 1 ? "pomodoro" : "pomodoros"
     var lines = ["\(completedPomodoros) \(noun) done in all, on all devices together"]
     if longBreakEvery > 0 { lines.append("\(inCycle) of \(longBreakEvery) until the long break") }
@@ -108,17 +113,21 @@ package struct TimerStatistics: Hashable, Sendable {
   /// One row per period: its name, number, time and a bar.
   private var rows: [String] {
     let most = max(1, sums.map(\.pomodoros).max() ?? 1)
-    return zip(periods, sums).map { period, sum in
+    let titles = periods.map { RowText.cut(RowText.line($0.title), to: Self.titleColumns) }
+    let columns = max(12, titles.map { RowText.width(of: $0) }.max() ?? 0)
+    return zip(titles, sums).map { title, sum in
       let length = Int(min(sum.pomodoros * Self.barCells / most, Self.barCells))
       let bar = String(repeating: "█", count: sum.pomodoros == 0 ? 0 : max(1, length))
       let row =
-        RowText.left(period.name, 12) + RowText.right("\(sum.pomodoros)", 5)
+        RowText.left(title, columns) + RowText.right("\(sum.pomodoros)", 5)
         + RowText.right(Self.time(sum.milliseconds), 13)
       return bar.isEmpty ? row : row + "  " + bar
     }
   }
 
   private static let barCells: Int64 = 24
+  /// Widest title of a row: with number, time and bar a row then has at most 80 columns.
+  private static let titleColumns = 36
 
   /// Returns hours and minutes, such as `1 h 40 min`.
   private static func time(_ milliseconds: Int64) -> String {

@@ -55,12 +55,25 @@ enum LocalCalendar {
     }
     let beginning = mktime(&parts)
     guard beginning != -1 else { return nil }
-    let name = [UInt8](unsafeUninitializedCapacity: 32) { buffer, filled in
-      buffer.withMemoryRebound(to: CChar.self) { text in
-        filled = text.baseAddress.map { strftime($0, text.count, unit.form, &parts) } ?? 0
-      }
+    var dates: String?
+    if unit == .week {
+      var last = parts
+      last.tm_mday += 6
+      guard mktime(&last) != -1 else { return nil }
+      dates = "\(text(parts, "%m-%d")) to \(text(last, "%m-%d"))"
     }
     return TimerStatistics.Period(
-      name: String(decoding: name, as: UTF8.self), from: Int64(beginning) * 1_000)
+      name: text(parts, unit.form), from: Int64(beginning) * 1_000, dates: dates)
+  }
+
+  /// `form`: for `strftime`.
+  private static func text(_ parts: tm, _ form: String) -> String {
+    var parts = parts
+    let bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, filled in
+      buffer.withMemoryRebound(to: CChar.self) { text in
+        filled = text.baseAddress.map { strftime($0, text.count, form, &parts) } ?? 0
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -38,6 +38,32 @@ struct TimerSettingsTests {
     #expect(settings == TimerSettings())
   }
 
+  @Test func aRefusalNamesTheSettingInWords() throws {
+    let cases: [(String, String)] = [
+      (
+        #"{"focusMinutes": 0}"#,
+        "“0” is no value for the length of a focus; give minutes, more "
+          + "than 0 and at most 1440"
+      ),
+      (
+        #"{"longBreakEvery": -1}"#,
+        "“-1” is no value for the number of pomodoros until the long "
+          + "break; give a whole number from 0 to 1000"
+      ),
+      (
+        #"{"autoStart": "maybe"}"#,
+        "“\"maybe\"” is no value for the automatic start of a break; "
+          + "give true or false"
+      ),
+    ]
+    for (text, reason) in cases {
+      let fault = #expect(throws: EditRefusal.self) {
+        _ = try TimerSettings.changes(try json(text))
+      }
+      #expect(fault?.reason == reason)
+    }
+  }
+
   @Test func lengthsHaveBounds() {
     #expect(TimerSettings.milliseconds(minutes: 1_440) == Limits.timerMilliseconds)
     for minutes in [0, -1, 1_440.1, .infinity, .nan, 0.000_001] {

@@ -62,6 +62,17 @@ struct TimerStatisticsTests {
     #expect(figures.lastFocusEndedAt == day)
   }
 
+  /// Few people know which days the week 9 has.
+  @Test func aWeekIsShownWithItsDates() throws {
+    let week = TimerStatistics.Period(name: "2026-W09", from: 0, dates: "02-23 to 03-01")
+    let question = TimerQuestion.stats([week])
+    #expect(try TimerQuestion(json: question.json) == question)
+    let lines = TimerStatistics(
+      TimerState(fields: nil), settings: TimerSettings(fields: nil), periods: [week], at: 1
+    ).view(at: 1).lines
+    #expect(lines.last == "2026-W09, 02-23 to 03-01    0            –", "\(lines)")
+  }
+
   @Test func aFocusThatHasJustEndedCountsBeforeItIsWritten() {
     let running = timer(edit("mac", 1_000, "focus", left: 60_000))
     let period = [TimerStatistics.Period(name: "1970-01-01", from: 0)]

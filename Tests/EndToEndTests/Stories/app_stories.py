@@ -368,7 +368,8 @@ def story_settings_of_the_timer_hold_on_all_devices():
         assert "focusMinutes          50" in told, told
         laptop.run("timer", "start")
         assert phone.timer("status")["remaining"] > 49 * 60_000
-        phone.refuses("timer", "settings", "set", "focusMinutes=soon", says="no focusMinutes")
+        phone.refuses("timer", "settings", "set", "focusMinutes=soon",
+                      says="no value for the length of a focus")
         phone.refuses("timer", "settings", "set", "theme=dark", says="there is no setting")
         refused("agent", "timer", "settings", "set", "focus", home=phone.path, code=2,
                 says="NAME=VALUE")
