@@ -25,10 +25,21 @@ package struct Choice {
   package struct Entry {
     package var name: String
     package var title: String
+    /// The title in another form, such as without marks; empty if there is none.
+    package var otherTitle: String
 
-    package init(name: String, title: String) {
+    package init(name: String, title: String, otherTitle: String = "") {
       self.name = name
       self.title = title
+      self.otherTitle = otherTitle
+    }
+
+    fileprivate func isTitled(_ word: String) -> Bool {
+      Choice.isSame(title, word) || !otherTitle.isEmpty && Choice.isSame(otherTitle, word)
+    }
+
+    fileprivate func begins(with word: String) -> Bool {
+      [name, title, otherTitle].contains { Choice.hasPrefix($0, word) }
     }
   }
 
@@ -51,11 +62,9 @@ package struct Choice {
       }
       return number - 1
     }
-    let titled = entries.indices.filter { Choice.isSame(entries[$0].title, word) }
+    let titled = entries.indices.filter { entries[$0].isTitled(word) }
     if titled.count == 1 { return titled[0] }
-    let prefixed = entries.indices.filter {
-      Choice.hasPrefix(entries[$0].name, word) || Choice.hasPrefix(entries[$0].title, word)
-    }
+    let prefixed = entries.indices.filter { entries[$0].begins(with: word) }
     guard prefixed.count <= 1, titled.count <= 1 else {
       throw EditRefusal(
         "\(max(prefixed.count, titled.count)) of them are called so; give the number in the list")
@@ -67,11 +76,11 @@ package struct Choice {
     return index
   }
 
-  private static func isSame(_ text: String, _ word: String) -> Bool {
+  fileprivate static func isSame(_ text: String, _ word: String) -> Bool {
     text.lowercased().utf8.elementsEqual(word.lowercased().utf8)
   }
 
-  private static func hasPrefix(_ text: String, _ word: String) -> Bool {
+  fileprivate static func hasPrefix(_ text: String, _ word: String) -> Bool {
     text.lowercased().utf8.starts(with: word.lowercased().utf8)
   }
 }

@@ -10,6 +10,9 @@ package struct MemoContents: Sendable {
     package let content: String
     package let date: Int64
 
+    /// Title as a person reads it: on one row, without the signs of markdown.
+    package var shownTitle: String { MemoTitle.plainText(title) }
+
     /// For a copy left by a conflict: the name of the original memo and the device that wrote the
     /// copy.
     package var origin: (name: String, device: String)? {
@@ -36,7 +39,11 @@ package struct MemoContents: Sendable {
   }
 
   package var choice: Choice {
-    Choice("memo", memos.map { Choice.Entry(name: $0.record.name.text, title: $0.title) })
+    Choice(
+      "memo",
+      memos.map {
+        Choice.Entry(name: $0.record.name.text, title: $0.title, otherTitle: $0.shownTitle)
+      })
   }
 
   /// Returns the indices of the memos that contain all words, ignoring case.
@@ -75,7 +82,7 @@ package struct MemoContents: Sendable {
 
   private func row(_ place: Int, of state: AppState) -> String {
     let memo = memos[place]
-    let title = RowText.line(memo.title)
+    let title = memo.shownTitle
     return [
       RowText.right("\(place + 1)", 3), UniversalTime(memo.date).date,
       (title.isEmpty ? "(untitled)" : title) + (copyMark(memo, of: state) ?? ""),

@@ -112,7 +112,7 @@ package struct MemosApp: App {
   }
 
   private static func changeView(_ what: String, _ name: Name, _ content: String) -> AppView {
-    let title = RowText.line(MemoResolver.title(of: content))
+    let title = MemoTitle.plainText(MemoResolver.title(of: content))
     return AppView(
       json: ["name": .string(name.text)], lines: [title.isEmpty ? what : "\(what): \(title)"])
   }

@@ -24,6 +24,38 @@ struct MemosAppTests {
         == ["title": "Milk", "content": "Milk\nand Eggs", "date": 1_772_366_400_000])
   }
 
+  /// A person writes markdown, and looks for the words alone.
+  @Test func aTitleIsShownAndFoundWithoutItsSigns() throws {
+    var table = table
+    #expect(
+      try table.order(["do": "add", "content": "# Groceries\nMilk"]).lines == [
+        "added: Groceries"
+      ])
+    try table.order(["do": "add", "content": "- [x] **Pay** the `rent`"])
+    try table.order(["do": "add", "content": "#1 of all"])
+    #expect(
+      try table.view(["show": "list"]).lines == [
+        "  1  2026-03-01  #1 of all", "  2  2026-03-01  Pay the rent",
+        "  3  2026-03-01  Groceries",
+      ])
+    for word in ["groceries", "# Groceries", "gro", "3"] {
+      #expect(
+        try table.view(["show": "memo", "memo": .string(word)]).lines == ["# Groceries", "Milk"])
+    }
+    #expect(try table.view(["show": "memo", "memo": "pay the"]).json["name"] == "r2")
+    #expect(table.fields("r1")?["title"] == "# Groceries")
+  }
+
+  @Test(arguments: [
+    ("### Plan", "Plan"), ("> said", "said"), ("12) twelfth", "twelfth"), ("* **", ""),
+    ("####### seven", "####### seven"), ("2026. A year", "A year"), ("-5 degrees", "-5 degrees"),
+    ("[ ] box", "[ ] box"), ("~~old~~ new", "old new"), ("#", "#"), ("", ""),
+    ("`a` \u{202E}b", "a b"),
+  ])
+  func signsOfMarkdownAreLeftOut(_ title: String, _ shown: String) {
+    #expect(MemoTitle.plainText(title) == shown)
+  }
+
   @Test func aMemoIsWrittenAnewAndComesFirst() throws {
     var table = table
     try table.order(["do": "add", "content": "Milk"])
