@@ -18,6 +18,11 @@ enum HabitEdits {
   ) throws(EditRefusal) -> AppOutcome {
     let changes = try members(title, kind, target)
     if changes.isEmpty { throw EditRefusal("say what is to change: its title, kind or target") }
+    if let target, target != habit.target, kind ?? habit.kind == .checkbox {
+      throw EditRefusal(
+        "\u{201C}\(RowText.line(habit.title))\u{201D} is checked once a day and has no other "
+          + "target; for a target, add a habit that is counted: lockstep habits add --count")
+    }
     let edit = habitEdit(habit.record.name) { context in
       (context.current?.value ?? [:]).setting(changes)
     }

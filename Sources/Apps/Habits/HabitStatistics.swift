@@ -54,7 +54,10 @@ extension HabitWeek {
   package func statistics(until today: HabitDay) -> AppView {
     let habits = inUse
     guard !habits.isEmpty else { return AppView(json: ["habits": []], lines: [emptyText]) }
-    let header = RowText.left("", 29) + "  streak  longest  30 days  all days"
+    // As wide as the longest title, if a row then fits into 80 columns.
+    let widest = habits.map { RowText.width(of: RowText.line($0.habit.title)) }.max() ?? 0
+    let columns = min(max(24, widest), 39)
+    let header = RowText.left("", columns + 5) + "  streak  longest  30 days  all days"
     var json: [JSONValue] = []
     var rows = [header]
     for (place, habit) in habits {
@@ -62,7 +65,7 @@ extension HabitWeek {
       json.append(head(habit, place).setting(Self.members(of: figures)))
       let rate = figures.rate.map { "\($0) %" } ?? "–"
       rows.append(
-        title(habit, place) + RowText.right("\(figures.streak)", 8)
+        title(habit, place, columns: columns) + RowText.right("\(figures.streak)", 8)
           + RowText.right("\(figures.longestStreak)", 9) + RowText.right(rate, 9)
           + RowText.right("\(figures.reachedInAll)", 10))
     }

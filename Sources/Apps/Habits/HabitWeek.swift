@@ -141,9 +141,9 @@ package struct HabitWeek {
     ]
   }
 
-  func title(_ habit: HabitContents.Habit, _ place: Int) -> String {
-    let title = RowText.cut(RowText.line(habit.title), to: 24)
-    return RowText.right("\(place + 1)", 3) + "  " + RowText.left(title, 24)
+  func title(_ habit: HabitContents.Habit, _ place: Int, columns: Int = 24) -> String {
+    let title = RowText.cut(RowText.line(habit.title), to: columns)
+    return RowText.right("\(place + 1)", 3) + "  " + RowText.left(title, columns)
   }
 
   private func mark(_ habit: HabitContents.Habit, _ day: HabitDay) -> String {

@@ -40,6 +40,15 @@ enum AgentHabitsCommand {
 
   private static func day(_ arguments: Arguments) -> String { arguments[on] ?? AgentApp.today }
 
+  /// Returns the day on which something was done. Throws if it has not begun here.
+  private static func dayUntilToday(_ arguments: Arguments) throws(CommandFailure) -> String {
+    let (text, today) = (day(arguments), AgentApp.today)
+    // The app refuses a text that is no day.
+    guard let day = HabitDay(text), let last = HabitDay(today), day > last else { return text }
+    throw CommandFailure(
+      "\(day.text) has not begun yet; give today (\(today)) or an earlier day", exitCode: .usage)
+  }
+
   private static let add = Command(
     name: "add", summary: "Adds a habit.",
     options: [isCount.entry, target.entry] + AgentApp.options,
@@ -104,8 +113,10 @@ enum AgentHabitsCommand {
     Command(
       name: name, summary: summary, options: [on.entry] + AgentApp.options, operands: habit
     ) { arguments throws(CommandFailure) in
-      let action = HabitAction.check(
-        habit: arguments.operands[0], day: day(arguments), isDone: isDone)
+      let action = try HabitAction.check(
+        habit: arguments.operands[0],
+        // What another device has marked by mistake can be taken back.
+        day: isDone ? dayUntilToday(arguments) : day(arguments), isDone: isDone)
       return try AgentApp.order(arguments, app, action.json)
     }
   }
@@ -123,7 +134,8 @@ enum AgentHabitsCommand {
         exitCode: .usage)
     }
     let action = HabitAction.count(
-      habit: arguments.operands[0], day: day(arguments),
+      habit: arguments.operands[0],
+      day: arguments[isUndone] ? day(arguments) : try dayUntilToday(arguments),
       by: arguments[isUndone] ? 0 - amount : amount)
     return try AgentApp.order(arguments, app, action.json)
   }

@@ -49,6 +49,28 @@ struct HabitsAppTests {
       water?["days"]?.array?[4] == ["day": "2026-02-27", "done": true, "total": 8])
   }
 
+  /// A checkbox has no target that could change, so the person is not told that it has.
+  @Test func aTargetOfACheckboxIsRefused() throws {
+    var table = try Self.started()
+    #expect(
+      table.refusal(["do": "edit", "habit": "run", "target": 3])?.contains(
+        "\u{201C}Run\u{201D} is checked once a day and has no other target") == true)
+    #expect(table.fields("r1")?["target"] == 1)
+    try table.order(["do": "edit", "habit": "run", "target": 3, "kind": "count"])
+    #expect(table.fields("r1")?["target"] == 3)
+    try table.order(["do": "edit", "habit": "water", "target": 9])
+    #expect(table.fields("r2")?["target"] == 9)
+  }
+
+  @Test func aLongTitleHasTheRoomOfATerminal() throws {
+    var table = table
+    let title = "Stretch the back, the neck and both legs before work"
+    try table.order(["do": "add", "title": .string(title), "kind": "checkbox", "target": 1])
+    let rows = try table.view(["show": "statistics", "day": "2026-03-01"]).lines
+    #expect(rows.allSatisfy { $0.count == 80 }, "\(rows)")
+    #expect(rows[1].hasPrefix("  1  Stretch the back, the neck and both le…"), "\(rows)")
+  }
+
   @Test func aCheckAndACountAreTakenBack() throws {
     var table = try Self.started()
     try table.order(order("check", "1", done: true))

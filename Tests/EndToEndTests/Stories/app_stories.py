@@ -291,6 +291,22 @@ def story_a_habit_is_counted_on_two_devices_and_nothing_is_counted_twice():
             datetime.date.today().isoformat() in phone.run("habits", "day")
 
 
+def story_a_day_that_has_not_begun_is_not_checked():
+    """A wrong year is refused with the day; an earlier day is taken, and a mark of another device
+    can be taken back."""
+    with devices() as (_, phone, _):
+        today = datetime.date.today()
+        past, later = today - datetime.timedelta(2), today + datetime.timedelta(2)
+        phone.run("habits", "add", "Run")
+        phone.run("habits", "add", "Water", "--target", "3")
+        for words in [("check", "run"), ("count", "water"), ("count", "water", "2")]:
+            refused("agent", "habits", *words, "--day", str(later), home=phone.path, code=2,
+                    says=[f"{later} has not begun yet", str(today)])
+            phone.run("habits", *words, "--day", str(past))
+        phone.run("habits", "uncheck", "run", "--day", str(later))
+        phone.refuses("habits", "check", "run", "--day", "soon", says="is no day")
+
+
 def story_habits_are_arranged_on_two_devices_at_once_and_nobody_is_asked():
     """Both devices are offline; each move counts, and an edit of a habit meets no conflict."""
     with devices() as (relay, phone, laptop):
