@@ -80,7 +80,10 @@ package struct ArgumentsParser {
       let name = word.split(separator: "=", maxSplits: 1).first.map(String.init) ?? word
       throw fault(path, .optionBeforeSubcommand(name, candidates.map(\.name)))
     }
-    let nearest = Suggestion.nearest(to: word, among: candidates.map(\.name))
+    let names = candidates.map(\.name)
+    let nearest =
+      CommandWords.usual(for: word, among: names)
+      ?? Suggestion.nearest(to: word, among: names)
     let group = candidates.first { $0.subcommands.contains { $0.name == word } }
     throw fault(
       path, .subcommandUnknown(word, nearest: group.map { "\($0.name) \(word)" } ?? nearest))

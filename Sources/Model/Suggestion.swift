@@ -1,14 +1,18 @@
 /// Suggestion of a word that a person may have meant.
 package enum Suggestion {
-  /// Returns the candidate with the fewest typing errors, or nil if all have too many. Returns the
-  /// first of several.
+  /// Returns the candidate with the fewest typing errors, or nil if all have too many. Of several,
+  /// returns the first that begins with the word, otherwise the first.
   package static func nearest(to word: String, among candidates: [String]) -> String? {
     var best: (candidate: String, slips: Int)?
     for candidate in candidates {
-      guard let slips = slips(from: word, to: candidate), slips < best?.slips ?? .max else {
-        continue
-      }
-      best = (candidate, slips)
+      guard let slips = slips(from: word, to: candidate) else { continue }
+      let isLonger = !word.isEmpty && candidate.hasPrefix(word)
+      let isBetter =
+        best.map { best in
+          slips < best.slips
+            || slips == best.slips && isLonger && !best.candidate.hasPrefix(word)
+        } ?? true
+      if isBetter { best = (candidate, slips) }
     }
     return best?.candidate
   }

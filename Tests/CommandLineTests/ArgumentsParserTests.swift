@@ -148,6 +148,27 @@ struct ArgumentsParserTests {
     #expect(try arguments("box keep --home h -").operands == ["-"])
   }
 
+  /// A person uses the words of other programs.
+  @Test func aWordForTheSameCommandElsewhereIsUnderstood() {
+    let names = ["add", "edit", "show", "remove", "list", "search"]
+    let cases = [
+      ("rm", "remove"), ("delete", "remove"), ("ls", "list"), ("cat", "show"),
+      ("new", "add"),
+    ]
+    let memo = Command(
+      name: "memo", summary: "Stores notes.",
+      subcommands: names.map {
+        Command(name: $0, summary: "Does it.") { _ throws(CommandFailure) in .success }
+      })
+    let parser = ArgumentsParser(root: memo, environment: { _ in nil })
+    for (word, meant) in cases {
+      let fault = #expect(throws: ArgumentsFault.self) { _ = try parser.parse([word]) }
+      #expect(fault?.reason == .subcommandUnknown(word, nearest: meant))
+    }
+    let other = #expect(throws: ArgumentsFault.self) { _ = try parser.parse(["begin"]) }
+    #expect(other?.reason == .subcommandUnknown("begin", nearest: nil))
+  }
+
   @Test func faultsNameTheNextStep() {
     let cases: [(String, String)] = [
       ("", "program: give a subcommand: serve, box; `program --help` shows its usage"),

@@ -12,6 +12,13 @@ struct SuggestionTests {
     }
   }
 
+  @Test func ofEqualSlipsTheWordsContinuationIsMeant() {
+    let names = ["start", "stop", "status", "stats"]
+    #expect(Suggestion.nearest(to: "stat", among: names) == "stats")
+    #expect(Suggestion.nearest(to: "stat", among: names.reversed()) == "stats")
+    #expect(Suggestion.nearest(to: "star", among: names) == "start")
+  }
+
   /// Words come from anybody: the cost of a long one must not grow with its length.
   @Test func aLongWordIsNotCompared() {
     let word = String(repeating: "relay", count: 400_000)
