@@ -608,7 +608,7 @@ extension DoctorCheck {
     guard let first = home.damages.first else {
       return DoctorCheck(
         .home, "store", .ok,
-        "\(home.deviceName)'s, at \(home.relay); schema \(home.schema); its database is intact",
+        "\(Log.oneLine(home.deviceName))'s, at \(home.relay); schema \(home.schema); its database is intact",
         figures: figures)
     }
     return DoctorCheck(

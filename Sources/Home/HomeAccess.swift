@@ -46,7 +46,7 @@ extension HomeStatus {
     if isInSync { return "synced" }
     // The status may contain text from the relay.
     let line = Log.oneLine(self.line(wall: SystemClock.moment().wall))
-    if needsPerson || syncsFurther { return line }
+    if needsPerson || isFailed || syncsFurther { return line }
     return line + "; it will be synced with the next command, or by lockstep agent run"
   }
 }

@@ -172,8 +172,8 @@ extension Agent {
     failure =
       switch refusal.code {
       case .badToken:
-        "the relay does not know this device any more (\(refusal.detail)); "
-          + "join the account again; unsent changes are kept"
+        "the relay does not know this device any more; join the account again with a code of "
+          + "another device (lockstep agent join); unsent changes are kept"
       case .planRequired: "the account's plan does not include sync (\(refusal.detail))"
       default: "\(refusal.code.title): \(refusal.detail)"
       }

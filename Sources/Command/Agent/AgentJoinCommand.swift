@@ -158,7 +158,7 @@ enum AgentJoinCommand {
       return
     }
     var text =
-      "\(identity.deviceName) is a device of account \(credentials.account.text) on "
+      "\(RowText.line(identity.deviceName)) is a device of account \(credentials.account.text) on "
       + identity.relay
     if opensVault, keys?.keys(of: VaultApp.zone) == nil { text += ", and has the key of its vault" }
     text += "\nIts home is \(folder.path)"

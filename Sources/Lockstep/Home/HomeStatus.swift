@@ -97,6 +97,18 @@ package struct HomeStatus {
   }
 
   private func text(_ name: String) -> String { json[name]?.string ?? "" }
+  /// Returns a text that others chose, without characters that end its line or change the order of
+  /// its letters.
+  private func oneLine(_ name: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        text(name).unicodeScalars.map { scalar in
+          switch scalar.properties.generalCategory {
+          case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+          default: scalar
+          }
+        }))
+  }
   private func count(_ name: String) -> Int64 { json[name]?.int64 ?? 0 }
 
   package var isInSync: Bool { text("state") == "inSync" }
@@ -216,7 +228,7 @@ package struct HomeStatus {
   /// Returns several lines for a person.
   package func text(wall: Int64) -> String {
     """
-    device    \(text("deviceName")) (\(text("device")))
+    device    \(oneLine("deviceName")) (\(text("device")))
     account   \(text("account"))
     relay     \(text("relay"))\(json["transport"]?.string.map { " by " + $0 } ?? "")\(scopeLine)
     sync      \(line(wall: wall))

@@ -55,7 +55,8 @@ def story_a_typing_error_gets_a_suggestion():
     for words, says in [
         ("", "relay"), ("realy", "did you mean relay?"), ("agent", "join"),
         ("agent timer strat", "did you mean start?"), ("timer strat", "did you mean start?"),
-        ("join", "did you mean agent join?"),
+        ("join", "did you mean agent join?"), ("memo rm", "did you mean remove?"),
+        ("memo ls", "did you mean list?"), ("timer stat", "did you mean stats?"),
         ("agent timer settings --home x", "a subcommand is missing before --home: get or set"), ("relay --opne", "did you mean --open?"),
         ("relay --listen here", "127.0.0.1:5625"), ("relay --listen 127.0.0.1:70000", "--listen"),
         ("relay --loops 0", "between 1 and"), ("relay --loops many", "no whole number"),
@@ -356,6 +357,10 @@ def story_a_revoked_device_joins_anew_with_what_it_had_not_sent():
         relay.start()
         expect(person.call("DELETE", f"/v1/devices/{lost}"), 204)
         assert "join the account again" in laptop.run("sync", code=1)
+        # One next step, and no promise of a sync that will not come.
+        told = run("agent", "memo", "list", home=laptop.path).stderr
+        assert told.count("again") == 1 and "lockstep agent join" in told, told
+        assert "will be synced" not in told and "pair it" not in told, told
         join = ["agent", "join", "--relay", relay.address, "--name", "again"]
         refused(*join, "--new", home=laptop.path, says=["belongs to account", "code"])
         stranger = other.code()
