@@ -79,6 +79,10 @@ enum SetupCommand {
     if text.text != former {
       try SettingsOnDisk.write(text.text, replacing: former, at: path)
     }
+    if let warning = plan.warning {
+      TerminalOutput.writeToStandardError(
+        "lockstep setup: warning: \(TerminalOutput.escaped(warning))\n")
+    }
     try setup.start()
     try setup.makeAccounts(names)
     try setup.report()
@@ -253,7 +257,8 @@ private struct Setup {
         "\nFor each person, make an account: lockstep account create NAME\(storeOption)")
     }
     if plan.adminListen != nil, case .folder = store {
-      let sudo = geteuid() == 0 ? "sudo " : ""
+      // A person who is root needs none.
+      let sudo = geteuid() == 0 && getenv("SUDO_USER") != nil ? "sudo " : ""
       _ = try TerminalOutput.printed(
         "\nTo manage the relay in a browser:\n  \(sudo)lockstep relay admin\(storeOption)")
     }

@@ -77,6 +77,15 @@ struct SetupPlan {
     return .host(hasIPv6 ? "::" : "0.0.0.0", port: address.port)
   }
 
+  /// Returns a warning of a relay without a certificate that others can reach; nil if there is
+  /// nothing to warn of.
+  var warning: String? {
+    guard certificate == .none, !PlainAddress.isLoopback(address.host) else { return nil }
+    return "devices reach this relay by \(address.link), which is not encrypted: others in the "
+      + "network can read the devices' tokens and all data that is not sealed. For https://, give "
+      + "the relay a name: lockstep setup --public-url https://NAME"
+  }
+
   /// Returns a sentence on what does not fit together; nil if all does.
   var fault: String? {
     switch (certificate, address.isSecure) {
