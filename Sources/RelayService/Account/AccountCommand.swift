@@ -223,9 +223,8 @@ enum AccountListCommand {
     name: "list",
     summary: "Shows all accounts.",
     discussion: """
-      DEVICES is the number of signed-in devices, CHANGES the number of saves and deletes so far \
-      (the newest tag), RECORDS the bytes of records, including tombstones, and FILES the bytes of \
-      the chunks of files.
+      DEVICES is the number of signed-in devices, RECORDS the bytes of records, including \
+      tombstones, and FILES the bytes of the chunks of files.
       """,
     options: [RelayCommand.store.entry, json.entry]
   ) { arguments throws(CommandFailure) in
@@ -238,15 +237,15 @@ enum AccountListCommand {
     }
     var table = TextTable([
       ("ACCOUNT", .left), ("NAME", .left), ("DEVICES", .right), ("PLAN", .left),
-      ("CHANGES", .right), ("RECORDS", .right), ("FILES", .right), ("MADE", .left),
+      ("RECORDS", .right), ("FILES", .right), ("MADE", .left),
     ])
     var count = 0
     try client.eachAccount { account in
       count += 1
       table.add(
         account.id.text, account.label, "\(account.devices)", account.plan.text,
-        "\(account.newestTag)", ByteCount.text(account.recordBytes),
-        ByteCount.text(account.chunkBytes), CalendarTime.text(account.madeAt))
+        ByteCount.text(account.recordBytes), ByteCount.text(account.chunkBytes),
+        CalendarTime.text(account.madeAt))
     }
     return try TerminalOutput.printed(
       count == 0
@@ -411,7 +410,7 @@ enum AccountRemoveCommand {
     let devices = account.devices == 1 ? "1 device" : "\(account.devices) devices"
     TerminalOutput.writeToStandardError(
       """
-      \(name) has \(devices), \(account.newestTag) changes \
+      \(name) has \(devices), \(ByteCount.text(account.recordBytes)) of records \
       and \(ByteCount.text(account.chunkBytes)) of files. All of it is removed permanently.
       Type yes to remove it:\u{20}
       """)

@@ -84,10 +84,9 @@ def story_accounts_are_made_and_listed_alike_with_a_relay_and_without():
                 assert each["devices"] == each["newestTag"] == each["chunkBytes"] == 0, each
             table = owner.run("list").splitlines()
             assert table[0].split() == [
-                "ACCOUNT", "NAME", "DEVICES", "PLAN", "CHANGES", "RECORDS", "FILES",
-                "MADE"], table
+                "ACCOUNT", "NAME", "DEVICES", "PLAN", "RECORDS", "FILES", "MADE"], table
             assert any(re.match(
-                made["accountID"] + r"  mum +0  all zones +0 +0 B +0 B  20\d\d-\d\d-\d\d \d\d:\d\d UTC",
+                made["accountID"] + r"  mum +0  all zones +0 B +0 B  20\d\d-\d\d-\d\d \d\d:\d\d UTC",
                 line) for line in table), table
             shapes.append([sorted(each) for each in listed])
         assert shapes[0] == shapes[1]
