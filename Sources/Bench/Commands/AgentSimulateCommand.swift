@@ -109,11 +109,12 @@ extension PeopleResult {
   }
 
   package var text: String {
+    let all = accounts == 1 ? "1 account" : "\(accounts) accounts"
     let lines = [
       "\(edits) edits, \(refused) refused, "
         + "\(conflicts) conflicts, \(timesOffline) times offline",
-      "all devices show the same:    \(equal) of \(accounts) accounts",
-      "and what the rules require:   \(asDemanded) of \(accounts) accounts",
+      "all devices show the same:    \(equal) of \(all)",
+      "and what the rules require:   \(asDemanded) of \(all)",
     ]
     return (lines + faults.prefix(10)).joined(separator: "\n")
   }
