@@ -133,7 +133,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .badMessage: "The message does not have the protocol's form"
     case .badChangeToken: "The change token does not belong to this account"
     case .badName: "A name is empty, too long or has control characters"
-    case .badToken: "The device token is missing or unknown"
+    case .badToken: "The token or the session is missing or unknown"
     case .registrationClosed: "This relay accepts no new accounts"
     case .originNotAllowed: "Pages of this origin may not use the relay"
     case .hostNotAllowed: "The host is not a name of this relay"

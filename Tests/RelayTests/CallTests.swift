@@ -67,6 +67,30 @@ struct CallTests {
     }
   }
 
+  /// A person mistypes an address; a program gets a problem as ever.
+  @Test func aBrowserGetsAPageForAnUnknownPath() throws {
+    let browser = [("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8")]
+    let page = try client().call("GET", "/v1/chnages", headers: browser)
+    #expect(page.status == 404)
+    #expect(page.headers["Content-Type"] == "text/html; charset=utf-8")
+    #expect(page.headers["Content-Security-Policy"]?.hasPrefix("default-src 'none'") == true)
+    #expect(page.headers["X-Content-Type-Options"] == "nosniff")
+    #expect(page.headers["Referrer-Policy"] == "no-referrer")
+    #expect(page.headers["Cache-Control"] == "no-store")
+    let text = String(decoding: page.body, as: UTF8.self)
+    #expect(text.contains("<p>Nothing exists at this path; did you mean /v1/changes?</p>"))
+    #expect(!text.contains("<script") && !text.contains("<style") && !text.contains("style="))
+    for (method, path, accept, status) in [
+      ("GET", "/v1/chnages", "*/*", 404), ("GET", "/v1/chnages", "application/json", 404),
+      ("POST", "/v1/chnages", "text/html", 404), ("PUT", "/v1/devices", "text/html", 405),
+      ("GET", "/v1/changes", "text/html", 401),
+    ] {
+      let response = try client().call(method, path, headers: [("Accept", accept)])
+      #expect(response.status == status)
+      #expect(response.headers["Content-Type"] == "application/problem+json")
+    }
+  }
+
   @Test func aWrongMethodIsToldTheRightOnes() throws {
     let response = try client().call("PUT", "/v1/devices")
     #expect(response.status == 405)

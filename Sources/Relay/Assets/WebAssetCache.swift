@@ -143,7 +143,7 @@ package struct PageFile: Sendable, Hashable {
 extension Answer {
   /// Content security policy: a page loads nothing from other origins, sends nothing to them, and
   /// no other page may frame it.
-  private static let policy = [
+  static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
     "connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'",
     "form-action 'none'", "frame-ancestors 'none'",
@@ -190,7 +190,9 @@ extension Answer {
       headers.append("Location", RequestTarget(path: head.target.path + [""]).text)
       headers.append("Cache-Control", "no-cache")
     case .success(.missing):
-      self.init(Refusal(.notFound, "The relay's folder of pages has no such file; check the path."))
+      self.init(
+        missing: Refusal(
+          .notFound, "The relay's folder of pages has no such file; check the path."), to: head)
     case .success(.tooLarge):
       self.init(
         Refusal(

@@ -211,7 +211,7 @@ struct HTTPConnection: Sendable {
     case .options(let methods):
       return (nil, .options(methods: methods, isForeign: crossOrigin.allowsNoPreflight))
     case .refused(let refusal, let methods):
-      return (nil, Answer(refusal, methods: methods))
+      return (nil, Answer(missing: refusal, to: head, methods: methods))
     case .call(let routed):
       let call = RequestCheck.checkBody(
         RequestCheck.resolveStatusPage(routed, head, services.configuration.pages), head)

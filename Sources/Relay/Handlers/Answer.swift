@@ -48,6 +48,60 @@ struct Answer: Hashable, Sendable {
     }
   }
 
+  /// Answer to a request for a path at which nothing exists: a page for a browser, a problem for
+  /// all others.
+  init(missing refusal: Refusal, to head: HTTPRequestHead, methods: [String] = []) {
+    guard refusal.code == .notFound, ["GET", "HEAD"].contains(head.method),
+      head.headers.list("Accept").contains(where: { $0.lowercased().hasPrefix("text/html") })
+    else {
+      self.init(refusal, methods: methods)
+      return
+    }
+    self.init(status: refusal.code.status)
+    refused = refusal.code
+    headers.append("Content-Type", "text/html; charset=utf-8")
+    headers.append("Cache-Control", "no-store")
+    headers.append("Content-Security-Policy", Answer.policy)
+    headers.append("X-Content-Type-Options", "nosniff")
+    headers.append("Referrer-Policy", "no-referrer")
+    body = Array(Answer.missingPage(refusal.detail).utf8)
+  }
+
+  /// `detail`: may contain the names of files.
+  private static func missingPage(_ detail: String) -> String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>Page not found</title>
+    </head>
+    <body>
+    <main>
+    <h1>Page not found</h1>
+    <p>\(escapedForHTML(detail))</p>
+    <p><a href="/">Open the first page of this relay</a></p>
+    </main>
+    </body>
+    </html>
+
+    """
+  }
+
+  private static func escapedForHTML(_ text: String) -> String {
+    text.map { character in
+      switch character {
+      case "&": "&amp;"
+      case "<": "&lt;"
+      case ">": "&gt;"
+      case "\"": "&quot;"
+      default: String(character)
+      }
+    }.joined()
+  }
+
   /// Answer without an `error` attribute, because no token was sent (RFC 6750 section 3.1).
   static var missingToken: Answer {
     let refusal = Refusal(
