@@ -107,9 +107,22 @@ enum AgentClipboardCommand {
       arguments, app, ClipboardAction.clear(includesPinned: arguments[all]).json)
   }
 
-  private static let watch = HomeWatch.command(
-    "Shows the clipboard live; without a terminal, a JSON line per change.", app: app,
-    question: { _ throws(CommandFailure) in ClipboardQuestion.list.json })
+  private static let isMirrored = CommandOption.flag(
+    "sync", "Mirror the clipboard of this desktop instead, both ways.")
+
+  private static let watch = Command(
+    name: "watch",
+    summary: "Shows the clipboard live, or mirrors that of the desktop (--sync).",
+    discussion: """
+      \(HomeWatch.discussion) Without a terminal, it prints a JSON line per change.
+
+      \(ClipboardSync.discussion)
+      """,
+    options: [isMirrored.entry] + AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    if arguments[isMirrored] { return try ClipboardSync.run(arguments) }
+    return try HomeWatch.run(arguments, app: app, question: ClipboardQuestion.list.json)
+  }
 }
 
 /// `lockstep clipboard on|off|status`.

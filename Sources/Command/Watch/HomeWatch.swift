@@ -74,32 +74,38 @@ enum HomeWatch {
     Command(
       name: "watch", summary: summary, discussion: discussion, options: options + AgentApp.options
     ) { arguments throws(CommandFailure) in
-      let question = try question(arguments)
-      guard TerminalOutput.standard.supportsFullScreen, isatty(STDIN_FILENO) == 1,
-        !arguments[AgentCommand.json]
-      else {
-        return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-          try printLines(session, .watch(app: app, question, isTicking: false))
-        }
-      }
-      // These signals end the view in order, so that the terminal is restored first. Before any
-      // thread starts: threads inherit the blocked signals.
-      let signals = try Interruption.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
-      let resizes = try Interruption.signals([SIGWINCH])
+      try run(arguments, app: app, live: live, question: try question(arguments))
+    }
+  }
+
+  /// Shows the view on a terminal, otherwise prints a line per change.
+  static func run(
+    _ arguments: Arguments, app: String, live: Live = Live(), question: JSONValue
+  ) throws(CommandFailure) -> ExitCode {
+    guard TerminalOutput.standard.supportsFullScreen, isatty(STDIN_FILENO) == 1,
+      !arguments[AgentCommand.json]
+    else {
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-        if let zone = AgentApp.zone(of: app) {
-          try session.requireScope(zone, forChanges: false)
-        }
-        try AgentApp.promptForRestore(session, app)
-        var watch = LiveWatch(
-          session: session, app: app,
-          request: .watch(app: app, live.question ?? question, isTicking: live.isTicking),
-          view: live.view?() ?? ListView(title: AgentApp.zone(of: app)?.text ?? app),
-          query: try DeviceProbe.query(HomeAccess(of: session)),
-          ringsBell: live.ringsBell(arguments),
-          notifies: live.notifies(arguments))
-        return try watch.run(until: signals, resizes: resizes)
+        try printLines(session, .watch(app: app, question, isTicking: false))
       }
+    }
+    // These signals end the view in order, so that the terminal is restored first. Before any
+    // thread starts: threads inherit the blocked signals.
+    let signals = try Interruption.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
+    let resizes = try Interruption.signals([SIGWINCH])
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      if let zone = AgentApp.zone(of: app) {
+        try session.requireScope(zone, forChanges: false)
+      }
+      try AgentApp.promptForRestore(session, app)
+      var watch = LiveWatch(
+        session: session, app: app,
+        request: .watch(app: app, live.question ?? question, isTicking: live.isTicking),
+        view: live.view?() ?? ListView(title: AgentApp.zone(of: app)?.text ?? app),
+        query: try DeviceProbe.query(HomeAccess(of: session)),
+        ringsBell: live.ringsBell(arguments),
+        notifies: live.notifies(arguments))
+      return try watch.run(until: signals, resizes: resizes)
     }
   }
 
