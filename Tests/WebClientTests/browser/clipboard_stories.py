@@ -275,7 +275,7 @@ class ClipboardStories(Story):
         self.assertEqual(pathlib.Path(download.value.path()).read_bytes(), data)
         laptop.run("sync")
         listed = laptop.run("clipboard", "list")
-        self.assertIn("[image, 4.7 MiB, PNG] image.png", listed)
+        self.assertIn("[image, 4.8 MiB, PNG] image.png", listed)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "copy.png"
             laptop.run("clipboard", "get", "1", "--output", path)
