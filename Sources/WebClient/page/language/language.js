@@ -22,8 +22,8 @@ export const languages = Object.freeze([
 const locales = Object.freeze({ en: "en-GB", "zh-Hans": "zh-Hans", ja: "ja" });
 
 const tables = {
-  "zh-Hans": async () => (await import("./chinese.js")).chinese,
-  ja: async () => (await import("./japanese.js")).japanese,
+  "zh-Hans": () => import("./chinese.js").then((it) => it.chinese),
+  ja: () => import("./japanese.js").then((it) => it.japanese),
 };
 
 const english = Object.freeze({ language: "en", table: Object.freeze({}) });
