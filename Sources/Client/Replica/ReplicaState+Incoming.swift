@@ -44,14 +44,9 @@ extension ReplicaState {
     }
     let isSnapshot = position.cursor == nil
     if !page.lostTags.isEmpty { sealing.retryConflicts() }
-    if !isSnapshot, !page.lostTags.isEmpty {
-      // Another device may hold a version of a file that was lost together with its chunks.
-      beginChunkOffer()
-      if try detectLosses(page.lostTags) {
-        try forgetCursor(restoredThrough: nil, in: page.token.generation)
-        applied.foundGap = true
-        return false
-      }
+    if !isSnapshot, try detectLosses(page) {
+      applied.foundGap = true
+      return false
     }
     if position == .nothing {
       beginSnapshot()
@@ -75,11 +70,7 @@ extension ReplicaState {
       return false
     }
     guard isSnapshot else {
-      let former = position.cursor
       moveCursor(to: page.token)
-      if former?.generation != page.token.generation, try namesLaterTags(than: page.token) {
-        applied.foundGap = true
-      }
       return hasRing && !page.more
     }
     guard !page.more else {
@@ -93,20 +84,19 @@ extension ReplicaState {
     return hasRing
   }
 
-  /// Extends the cursor to the greatest tag that the device holds. Returns true if this tag is
-  /// beyond `token`, the end of the first page of a restored relay's history.
-  ///
-  /// The request for this page could not name tags of that history, because its token was of the
-  /// former one. What the relay saved between the restore and the page may have been lost meanwhile
-  /// with its disk, so the relay is asked again, with a token that names these tags.
-  private mutating func namesLaterTags(than token: ChangeToken) throws(StorageError) -> Bool {
-    guard let cursor = position.cursor else { return false }
-    let extended = cursor.extendingHorizon(to: try transaction.greatestTag())
-    if extended != cursor {
-      position = .cursor(extended)
-      if overtaken.isEmpty { storePosition(extended) }
+  /// Detects held versions that the relay has lost, by a page of changes. Returns true if there are
+  /// any: a snapshot is needed.
+  private mutating func detectLosses(_ page: ChangePage) throws(StorageError) -> Bool {
+    // Another device may hold a version of a file that was lost together with its chunks.
+    if !page.lostTags.isEmpty { beginChunkOffer() }
+    var isFound = try detectLosses(page.lostTags)
+    // The token of the former history could not name what was saved since the relay's restore: the
+    // relay may have lost it with its disk.
+    if position.cursor?.generation != page.token.generation {
+      isFound = try detectLosses(after: page.token) || isFound
     }
-    return extended.reach > token.reach
+    if isFound { try forgetCursor(restoredThrough: nil, in: page.token.generation) }
+    return isFound
   }
 
   /// True if the page ends before the cursor: it was applied already.

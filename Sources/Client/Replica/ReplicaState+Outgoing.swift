@@ -479,15 +479,19 @@ extension ReplicaState {
     setRestore(restore?.joined(with: found) ?? found)
   }
 
-  /// Detects held versions whose tags are greater than the account's newest tag at `token`, the
-  /// first token of a snapshot. No save is answered between the request for a page and the page, so
-  /// a store that has reverted since assigned these tags.
-  mutating func detectLosses(after token: ChangeToken) throws(StorageError) {
+  /// Detects held versions whose tags are greater than the account's newest tag at `token`, of the
+  /// first page of a snapshot or of another history. Returns true if there are such versions. No
+  /// save is answered between the request for a page and the page, so a store that has reverted
+  /// since assigned these tags. If a save is answered meanwhile on another connection, the snapshot
+  /// names its version.
+  @discardableResult
+  mutating func detectLosses(after token: ChangeToken) throws(StorageError) -> Bool {
     let newest = token.reach
     let greatest = try transaction.greatestTag()
-    guard greatest > newest else { return }
+    guard greatest > newest else { return false }
     try beginRestore(
       Restore(lost: [TagGap(after: newest, through: greatest)], newest: newest))
+    return true
   }
 
   /// Returns the greatest tag that was held before anything of this generation arrived.

@@ -110,7 +110,10 @@ struct ReplicaHarness {
   }
 
   /// Reads all from the beginning, if the replica asks for that.
-  mutating func readAgain(_ records: [Record]) { page(records, from: nil, to: cursor) }
+  mutating func readAgain(_ records: [Record]) {
+    cursor = records.reduce(cursor) { max($0, $1.tag) }
+    page(records, from: nil, to: cursor)
+  }
 
   /// Applies the last page again, as after a lost push.
   mutating func reapply(_ records: [Record]) throws {

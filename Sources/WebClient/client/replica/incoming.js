@@ -1,7 +1,5 @@
 import { isRing } from "../../sealing/keyRing.js";
-import {
-  covers, generationOf, isSamePlace, knowing, reach, reached, readToken,
-} from "../changeToken.js";
+import { covers, generationOf, isSamePlace, knowing, reached, readToken } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
 import { applyAnswer } from "./answers.js";
@@ -11,8 +9,8 @@ import { takeHandovers } from "./keyHandover.js";
 import { hasLostTag, isLost } from "./lostTags.js";
 import { knownTag, knows } from "./outbox.js";
 import {
-  bringBackOver, detectLosses, detectLossesAfter, detectRestoreByPage, endRestore, forgetCursor,
-  readAgain,
+  bringBackOver, detectLosses, detectLossesAfter, detectLossesByPage, detectRestoreByPage,
+  endRestore, forgetCursor, readAgain,
 } from "./restore.js";
 import { completed, reconcile, rebase } from "./reconciling.js";
 import { applyOpened, loseRecord, rebaseOnTag, restoreAtRelay } from "./sealedVersions.js";
@@ -63,7 +61,7 @@ function applyPage(state, page, applied) {
   }
   const isSnapshot = state.cursor === null;
   if ((page.lostTags ?? []).length > 0) state.sealing.retryConflicts();
-  if (!isSnapshot && detectLosses(state, page.lostTags ?? [])) {
+  if (!isSnapshot && detectLossesByPage(state, page)) {
     forgetCursor(state, null, generationOf(page.token));
     applied.foundGap = true;
     return;
@@ -94,24 +92,8 @@ function applyPage(state, page, applied) {
     state.position = { kind: "snapshot", token: page.token };
     return;
   }
-  const former = state.cursor;
   if (isSnapshot) finishSnapshot(state, applied);
   moveCursor(state, page.token);
-  if (former === null || generationOf(former) === generationOf(page.token)) return;
-  if (namesLaterTags(state, page.token)) applied.foundGap = true;
-}
-
-/** Extends the cursor to the greatest tag that the device holds. Returns true if this tag is beyond
- * `token`, the end of the first page of a restored relay's history.
- *
- * The request for this page could not name tags of that history, because its token was of the
- * former one. What the relay saved between the restore and the page may have been lost meanwhile
- * with its disk, so the relay is asked again, with a token that names these tags. */
-function namesLaterTags(state, token) {
-  const to = { kind: "cursor", token: knowing(state.cursor, state.transaction.greatestTag()) };
-  if (state.overtaken.length === 0) storePosition(state, to);
-  else state.position = to;
-  return reach(to.token) > reach(token);
 }
 
 /** True if the page begins at the device's position. */

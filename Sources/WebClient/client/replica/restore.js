@@ -119,12 +119,23 @@ export function detectLosses(state, ranges) {
   return lost.length > 0;
 }
 
-/** Detects held versions whose tags are greater than the account's newest tag at `token`, the first
- * token of a snapshot. No save is answered between the request for a page and the page, so a store
- * that has reverted since assigned these tags. */
+/** Detects held versions that the relay has lost, by a page of changes. The token of a former
+ * history could not name what was saved since the relay's restore: the relay may have lost it with
+ * its disk. */
+export function detectLossesByPage(state, page) {
+  const isInGap = detectLosses(state, page.lostTags ?? []);
+  if (generationOf(state.cursor) === generationOf(page.token)) return isInGap;
+  return detectLossesAfter(state, page.token) || isInGap;
+}
+
+/** Detects held versions whose tags are greater than the account's newest tag at `token`, of the
+ * first page of a snapshot or of another history. No save is answered between the request for a
+ * page and the page, so a store that has reverted since assigned these tags. If a save is answered
+ * meanwhile on another connection, the snapshot names its version. */
 export function detectLossesAfter(state, token) {
   const [newest, greatest] = [reach(token), state.transaction.greatestTag()];
   if (greatest > newest) recordLosses(state, [[newest, greatest]], newest);
+  return greatest > newest;
 }
 
 function recordLosses(state, lost, newest = null) {
