@@ -34,6 +34,31 @@ struct ScopeDeliveryTests {
     return TestDevice(credentials: try JoinAnswer.decoded(body: joined.body).credentials)
   }
 
+  /// A relay reads the commits of another one together. The device has fetched the only one that
+  /// concerns it before that.
+  @Test func aDeviceIsNotToldOfOtherZonesBecauseOfWhatItHasRead() throws {
+    let relay = TestRelay(nodes: 2, areSeparateRelays: true)
+    let laptop = try relay.newAccount()
+    let device = try scoped(relay, beside: laptop)
+    let first = try HTTPClient(relay).call("GET", "/v1/changes", token: device.token)
+    var received = Received(cursor: try page(first).token)
+    let writer = try SocketClient(relay, node: 0, as: laptop, since: received.cursor)
+    let socket = try SocketClient(relay, node: 1, as: device, since: received.cursor)
+    writer.sendMessage(.save(save("a", zone: "Todos", id: batch(1))))
+    // The announcement is lost.
+    relay.runCommits(relay.commits.count)
+    relay.entries[1].remoteNews.removeAll()
+    relay.runUntilIdle()
+    socket.call(.fetch(id: "1", FetchQuery(since: received.cursor)))
+    try receive(socket, &received)
+    #expect(received.names == ["a"])
+    writer.call(.save(save("b", zone: "Journal", id: batch(2))))
+    #expect(try socket.all().isEmpty)
+    writer.call(.save(save("c", zone: "Todos", id: batch(3))))
+    try receive(socket, &received)
+    #expect(received.names == ["a", "c"])
+  }
+
   private func page(_ response: HTTPClient.Response) throws -> ChangePage {
     try #require(response.status == 200)
     return try ChangePage.decoded(body: response.body)

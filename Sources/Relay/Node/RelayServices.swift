@@ -302,10 +302,12 @@ struct RelayServices: ~Copyable {
     return hub.filter(of: session.device, session.account) != nil
   }
 
-  /// True if the page, the next one of a chain that allows it, is withheld.
+  /// True if the page, the next one of a chain that allows it, is withheld. A page of other zones
+  /// than those of the device's scope is empty.
   func withholds(_ page: ReadPage, from session: Session?) -> Bool {
-    mayWithholdPages(for: session) && !page.more && !page.records.isEmpty
-      && !matchesFilter(of: session, page.records)
+    guard mayWithholdPages(for: session), !page.more else { return false }
+    if page.isEmpty { return page.since.map { page.token != $0 && page.token.covers($0) } ?? false }
+    return !page.records.isEmpty && !matchesFilter(of: session, page.records)
   }
 
   // MARK: reconnecting
