@@ -60,7 +60,7 @@ struct BundledPageTests {
       text == """
         const $0=(()=>{const a=1;const c=3;function b(){}
         return[a,b]})();
-        const[a,b]=$0;start(b,a);
+        const[a,b]=$0;start(a,b);
 
         """)
   }
