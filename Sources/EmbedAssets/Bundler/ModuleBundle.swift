@@ -58,9 +58,9 @@ package struct ModuleBundle {
   /// Returns the scripts of a page, which belong in the folder of the sources.
   ///
   /// The entry comes last, at the top level of its script, so it may wait there. Names that no
-  /// other program can see are shortened (`ScriptNames`). What one module loads later, and all that only
-  /// this one imports, is a script of its own: a function that gets the modules that the page has
-  /// already. So no module is there twice.
+  /// other program can see are shortened (`ScriptNames`). What one module loads later, and all
+  /// that only this one imports, is a script of its own: a function that gets the modules that the
+  /// page has already. So no module is there twice.
   ///
   /// - Parameters:
   ///   - entry: Path of the module that starts the page.

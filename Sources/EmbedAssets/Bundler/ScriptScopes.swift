@@ -22,8 +22,7 @@ struct ScriptScopes {
       let isDeclared = scopes.declared[name]?.contains { $0.contains(index) } ?? false
       if isDeclared { own[name, default: 0] += 1 } else { others.insert(name) }
     }
-    for name in others { own[name] = nil }
-    return (own, others)
+    return (own.filter { !others.contains($0.key) }, others)
   }
 
   private func sign(_ index: Int) -> String? {
