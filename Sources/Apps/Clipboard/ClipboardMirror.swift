@@ -24,10 +24,17 @@ package struct ClipboardMirror: Sendable {
   package struct Item: Hashable, Sendable {
     package var name: String
     package var device: String
+    /// Relay time at which it was copied, in milliseconds. Pinned items come first in the list, but
+    /// are not the newest for that.
+    package var copiedAt: Int64
+    /// False for an image.
+    package var isText: Bool
 
-    package init(name: String, device: String) {
+    package init(name: String, device: String, copiedAt: Int64 = 0, isText: Bool = true) {
       self.name = name
       self.device = device
+      self.copiedAt = copiedAt
+      self.isText = isText
     }
   }
 
@@ -121,11 +128,13 @@ package struct ClipboardMirror: Sendable {
     return .send(text)
   }
 
-  /// Handles the account's items, the newest first. Returns the name of the item whose text is to
+  /// Handles the account's items, as they are listed. Returns the name of the item whose text is to
   /// be read for the desktop; nil if there is none.
   package mutating func handleItems(_ items: [Item]) -> String? {
     defer { names = Set(items.map(\.name)) }
-    guard let names, let newest = items.first, newest.device != device,
+    // Of items with one time, the one that is listed first.
+    let newest = items.max { $0.copiedAt < $1.copiedAt }
+    guard let names, let newest, newest.device != device, newest.isText,
       !names.contains(newest.name), !isOff
     else { return nil }
     return newest.name

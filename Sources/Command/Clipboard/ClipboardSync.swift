@@ -183,7 +183,9 @@ struct ClipboardSync {
     try refreshSwitch()
     return mirror.handleItems(
       entries.map {
-        ClipboardMirror.Item(name: $0["name"]?.string ?? "", device: $0["device"]?.string ?? "")
+        ClipboardMirror.Item(
+          name: $0["name"]?.string ?? "", device: $0["device"]?.string ?? "",
+          copiedAt: $0["copiedAt"]?.int64 ?? 0, isText: $0["image"] == nil)
       })
   }
 

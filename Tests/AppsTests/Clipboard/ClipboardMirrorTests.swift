@@ -68,6 +68,24 @@ struct ClipboardMirrorTests {
     #expect(mirror.handleItems([]) == nil)
   }
 
+  @Test func aPinnedItemComesFirstInTheListButIsNotTheNewest() {
+    let pinned = Item(name: "p", device: "phone", copiedAt: 1)
+    let old = Item(name: "a", device: "phone", copiedAt: 5)
+    let mirror = running(items: [pinned, old])
+    let new = Item(name: "b", device: "phone", copiedAt: 9)
+    #expect(mirror.handleItems([pinned, new, old]) == "b")
+    // Of two with one time, the first in the list.
+    let twin = Item(name: "c", device: "phone", copiedAt: 9)
+    #expect(mirror.handleItems([pinned, twin, new, old]) == "c")
+    #expect(mirror.handleItems([pinned, twin, new, old]) == nil)
+  }
+
+  @Test func anImageIsNotWrittenAndNoOlderTextInItsPlace() {
+    let mirror = running()
+    let image = Item(name: "i", device: "phone", copiedAt: 2, isText: false)
+    #expect(mirror.handleItems([image, Item(name: "a", device: "phone", copiedAt: 1)]) == nil)
+  }
+
   @Test func whatIsOnTheDesktopAlreadyIsNotWrittenAgain() {
     let mirror = running()
     #expect(mirror.handleDesktop(.text("same"), at: 1) == .send("same"))

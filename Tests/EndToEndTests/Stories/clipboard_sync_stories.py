@@ -191,6 +191,12 @@ def story_a_desktop_and_a_phone_have_one_clipboard():
             assert transfer(command) == ("account", 9)
             wait_until(lambda: len(texts(phone)) == 4, "the fourth copy on the phone")
             assert texts(phone)[0] == "fourth 电脑", texts(phone)
+            # A pinned item comes first in the list, and is not the newest for that.
+            phone.run("clipboard", "pin", "4")
+            phone.run("clipboard", "add", "beside a pin")
+            assert transfer(command) == ("desktop", 12)
+            wait_until(lambda: desktop.text() == "beside a pin", "the item on the desktop")
+            assert texts(phone)[0] == "hello", texts(phone)
             assert desktop.holders()
             assert command.stop(signal.SIGINT) == 0
             assert all(has_ended(process) for process in desktop.holders())
