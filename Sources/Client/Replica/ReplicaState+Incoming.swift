@@ -95,8 +95,12 @@ extension ReplicaState {
     if position.cursor?.generation != page.token.generation {
       isFound = try detectLosses(after: page.token) || isFound
     }
-    if isFound { try forgetCursor(restoredThrough: nil, in: page.token.generation) }
-    return isFound
+    guard isFound else { return false }
+    try forgetCursor(restoredThrough: nil, in: page.token.generation)
+    // The relay has accepted the lost cursor in this history.
+    setLostCursor(
+      lostCursor.map { LostCursor(token: $0.token, seenIn: page.token.generation) })
+    return true
   }
 
   /// True if the page ends before the cursor: it was applied already.

@@ -62,7 +62,10 @@ function applyPage(state, page, applied) {
   const isSnapshot = state.cursor === null;
   if ((page.lostTags ?? []).length > 0) state.sealing.retryConflicts();
   if (!isSnapshot && detectLossesByPage(state, page)) {
-    forgetCursor(state, null, generationOf(page.token));
+    const seenIn = generationOf(page.token);
+    forgetCursor(state, null, seenIn);
+    // The relay has accepted the lost cursor in this history.
+    if (state.lostCursor) state.setNote("lostCursor", { token: state.lostCursor.token, seenIn });
     applied.foundGap = true;
     return;
   }
