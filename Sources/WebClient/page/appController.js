@@ -1,4 +1,5 @@
 import { act } from "../apps/edit.js";
+import { t } from "./language/language.js";
 import { limits } from "./limits.js";
 
 /** Joins the apps to the client for a person's actions. Does not use the page's elements. */
@@ -159,7 +160,7 @@ export class AppController {
 
   get #deviceNames() {
     const names = this.devices.map(({ deviceID, deviceName }) => [deviceID, deviceName]);
-    return { ...Object.fromEntries(names), [this.status.deviceID ?? ""]: "this browser" };
+    return { ...Object.fromEntries(names), [this.status.deviceID ?? ""]: t("this browser") };
   }
 
   #notify(event) { for (const listener of [...this.#listeners]) listener(event); }

@@ -1,3 +1,5 @@
+import { t } from "./language/language.js";
+
 /** Computes the keys of codes in a worker, so that the page goes on meanwhile. */
 export class KeyWorker {
   /** Called with the part that is done, up to 1. */
@@ -18,7 +20,8 @@ export class KeyWorker {
       };
       worker.onerror = () => {
         worker.terminate();
-        reject(new Error("this browser did not compute the key; reload the page, and try again"));
+        reject(new Error(
+          t("this browser did not compute the key; reload the page, and try again")));
       };
       worker.postMessage({ password, parameters });
     });

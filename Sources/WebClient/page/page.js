@@ -6,6 +6,7 @@ import { ClipboardView } from "./clipboard/clipboardView.js";
 import { Notices } from "./components/notices.js";
 import { AppController } from "./appController.js";
 import { HabitsView } from "./habits/habitsView.js";
+import { t } from "./language/language.js";
 import { memoInAddress } from "./memos/memoAddress.js";
 import { LaterView } from "./shell/laterView.js";
 import { Shell } from "./shell/shell.js";
@@ -46,11 +47,11 @@ export class Page {
     const parts = [this.#controller, notify, { wakes: this.#wakes, alerts: this.#alerts }];
     const reload = () => location.reload();
     this.#laterViews = {
-      memos: new LaterView({ title: "Memos", zone: memosApp.zone, reload,
+      memos: new LaterView({ title: t("Memos"), zone: memosApp.zone, reload,
         load: () => import("./memos/memosView.js").then((it) => new it.MemosView(...parts)) }),
-      files: new LaterView({ title: "Files", zone: vaultApp.zone, reload,
+      files: new LaterView({ title: t("Files"), zone: vaultApp.zone, reload,
         load: () => import("./vault/vaultView.js").then((it) => new it.VaultView(...parts)) }),
-      devices: new LaterView({ title: "Devices", reload,
+      devices: new LaterView({ title: t("Devices"), reload,
         load: () => import("./devices/devicesView.js")
           .then((it) => new it.DevicesView(...parts)) }),
     };
@@ -71,13 +72,15 @@ export class Page {
     for (const name of ["pointerup", "keydown", "click"]) {
       document.addEventListener(name, () => this.#alerts.handlePress(), { capture: true });
     }
-    document.querySelector(".skip-link").addEventListener("click", (event) => {
+    const skipLink = document.querySelector(".skip-link");
+    skipLink.textContent = t("Skip to the content");
+    skipLink.addEventListener("click", (event) => {
       event.preventDefault();
       this.#shell.focusMain();
     });
     if (!this.#browser.isSecure) {
-      this.#shell.setNote("This page came over plain http: it cannot be installed or opened "
-        + "without a connection, and others in the network can read along.");
+      this.#shell.setNote(t("This page came over plain http: it cannot be installed or opened "
+        + "without a connection, and others in the network can read along."));
     }
     this.#handleVisibility();
     this.#browser.setTimer(() => this.#prepareViews(), prepareMilliseconds);
@@ -105,8 +108,8 @@ export class Page {
   }
 
   offerReload() {
-    this.#notices.show("A new version of Lockstep is here.",
-      { words: "Reload", act: () => location.reload() });
+    this.#notices.show(t("A new version of Lockstep is here."),
+      { words: t("Reload"), act: () => location.reload() });
   }
 
   /** Opens the view, or the memo, in the address. */
@@ -123,8 +126,8 @@ export class Page {
   #offerCode(code) {
     history.replaceState(null, "", location.pathname);
     if (this.#isPaired) {
-      this.#notices.show("This browser belongs to an account already. Sign out first to pair it "
-        + "with another.");
+      this.#notices.show(t("This browser belongs to an account already. Sign out first to pair "
+        + "it with another."));
     } else {
       this.#welcome.offer(code);
     }
@@ -161,7 +164,7 @@ export class Page {
     const { now, minutesAhead } = this.#controller;
     const model = timerModel(this.#controller.state(timerApp), now, minutesAhead);
     this.#alerts.update(model, now);
-    const name = this.#shell.title === "Timer" ? model.title : this.#shell.title;
+    const name = this.#shell.isTimer ? model.title : this.#shell.title;
     const counting = model.minutes === null || this.#shell.isWelcome ? "" : `${model.title} · `;
     const title = counting || `${name} · `;
     if (document.title !== `${title}Lockstep`) document.title = `${title}Lockstep`;

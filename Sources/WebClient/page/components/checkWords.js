@@ -1,3 +1,4 @@
+import { t } from "../language/language.js";
 import { button } from "./controls.js";
 import { openDialog } from "./dialog.js";
 import { element } from "./element.js";
@@ -8,14 +9,14 @@ export const checkWordList = (words) => element("ol", { class: "check-words" },
 
 /** Asks a person who has joined an account to compare its check words. */
 export function askToCompare(words) {
-  const dialog = openDialog("Compare six words", [
-    element("p", {}, "The other device shows the same words: a browser under Devices, a terminal "
-      + "with lockstep agent key words."),
+  const dialog = openDialog(t("Compare six words"), [
+    element("p", {}, t("The other device shows the same words: a browser under Devices, a "
+      + "terminal with lockstep agent key words.")),
     checkWordList(words),
-    element("p", { class: "muted small" }, "They are the same if both have the account's keys. If "
-      + "they differ, sign out of this browser, and do not use the code again."),
+    element("p", { class: "muted small" }, t("They are the same if both have the account's keys. "
+      + "If they differ, sign out of this browser, and do not use the code again.")),
     element("div", { class: "actions" },
-      button("Done", () => dialog.close(), { kind: "primary", autofocus: true })),
+      button(t("Done"), () => dialog.close(), { kind: "primary", autofocus: true })),
   ]);
   dialog.addEventListener("close", () => dialog.remove());
 }

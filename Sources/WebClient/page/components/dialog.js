@@ -1,3 +1,4 @@
+import { t } from "../language/language.js";
 import { button, newID } from "./controls.js";
 import { element } from "./element.js";
 
@@ -16,7 +17,7 @@ export function confirmAction({ title, words, yes, isDanger = true }) {
     const dialog = openDialog(title, [
       element("p", {}, words),
       element("div", { class: "actions" },
-        button("Cancel", end(""), { autofocus: true }),
+        button(t("Cancel"), end(""), { autofocus: true }),
         button(yes, end("yes"), { kind: isDanger ? "danger" : "primary" })),
     ]);
     dialog.addEventListener("close", () => {

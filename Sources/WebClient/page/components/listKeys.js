@@ -1,3 +1,5 @@
+import { t } from "../language/language.js";
+
 /**
  * Returns shortcuts for the rows of a list, with the letters of the terminal's views: they move the
  * focus to the first control of a row.
@@ -12,17 +14,17 @@ export function listKeys(list) {
     control(rows[next])?.focus();
   };
   return [
-    { keys: ["j"], words: "To the next row", act: () => move(1), repeats: true },
-    { keys: ["k"], words: "To the row before", act: () => move(-1), repeats: true },
-    { keys: ["g"], words: "To the first row", act: () => move(-Infinity) },
-    { keys: [" "], words: "A page down", act: () => scrollBy(0, pageHeight()), repeats: true },
-    { keys: ["b"], words: "A page up", act: () => scrollBy(0, -pageHeight()), repeats: true },
+    { keys: ["j"], words: t("To the next row"), act: () => move(1), repeats: true },
+    { keys: ["k"], words: t("To the row before"), act: () => move(-1), repeats: true },
+    { keys: ["g"], words: t("To the first row"), act: () => move(-Infinity) },
+    { keys: [" "], words: t("A page down"), act: () => scrollBy(0, pageHeight()), repeats: true },
+    { keys: ["b"], words: t("A page up"), act: () => scrollBy(0, -pageHeight()), repeats: true },
   ];
 }
 
 /** Returns a shortcut for a view's search field. */
 export function searchKey(search) {
-  return { keys: ["/"], words: "Search", act: () => {
+  return { keys: ["/"], words: t("Search"), act: () => {
     if (!search.hidden) search.querySelector("input").focus();
   } };
 }

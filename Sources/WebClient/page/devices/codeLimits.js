@@ -1,6 +1,8 @@
 import { field, newID } from "../components/controls.js";
 import { element, setAttribute, setText, show } from "../components/element.js";
+import { t, tCount } from "../language/language.js";
 import { isReadOnly } from "../text/scopeText.js";
+import { zoneText } from "../text/sentences.js";
 import { codeLifetimes, codeOptions, codeZones } from "./devicesModel.js";
 
 /** Choice of what a new device may do: as much as this browser, unless the person limits it. */
@@ -10,13 +12,13 @@ export class CodeLimits {
   #all = element("input", { type: "radio", name: this.#name });
   #some = element("input", { type: "radio", name: this.#name });
   #allText = element("span", {});
-  #zones = element("div", { class: "limit-zones", role: "group", "aria-label": "Apps" });
+  #zones = element("div", { class: "limit-zones", role: "group", "aria-label": t("Apps") });
   #boxes = new Map();
   #reads = element("input", { type: "checkbox" });
   #readsHint = element("p", { class: "hint", id: newID("reads") },
-    "This browser may only read, so it can let others only read.");
-  #lifetime = element("select", {}, codeLifetimes.map(({ seconds, words }) =>
-    element("option", { value: seconds }, words)));
+    t("This browser may only read, so it can let others only read."));
+  #lifetime = element("select", {}, codeLifetimes.map(({ seconds, minutes }) =>
+    element("option", { value: seconds }, tCount(minutes, "{count} minute", "{count} minutes"))));
   #details;
 
   /** @param {() => void} changed called when the person has changed the choice */
@@ -24,19 +26,19 @@ export class CodeLimits {
     this.#controller = controller;
     setAttribute(this.#reads, "aria-describedby", this.#readsHint.id);
     this.#details = element("details", { class: "limits" },
-      element("summary", {}, "Limit what the new device may do"),
+      element("summary", {}, t("Limit what the new device may do")),
       element("div", { class: "limit-choices", on: { change: () => {
         this.show();
         changed();
       } } },
       element("fieldset", {},
-        element("legend", {}, "It may use"),
+        element("legend", {}, t("It may use")),
         element("label", { class: "check" }, this.#all, this.#allText),
-        element("label", { class: "check" }, this.#some, "Only some apps"),
+        element("label", { class: "check" }, this.#some, t("Only some apps")),
         this.#zones),
-      element("label", { class: "check" }, this.#reads, "It may only read, and change nothing"),
+      element("label", { class: "check" }, this.#reads, t("It may only read, and change nothing")),
       this.#readsHint,
-      field("The code is valid for", this.#lifetime)));
+      field(t("The code is valid for"), this.#lifetime)));
     this.reset();
   }
 
@@ -62,7 +64,8 @@ export class CodeLimits {
 
   show() {
     const { scope } = this.#controller.status;
-    setText(this.#allText, scope?.zones ? "All that this browser may use" : "The whole account");
+    setText(this.#allText, scope?.zones ? t("All that this browser may use")
+      : t("The whole account"));
     this.#offer(codeZones(scope, this.#controller.lockstep.records().map(({ zone }) => zone)));
     show(this.#zones, this.#some.checked);
     if (isReadOnly(scope)) this.#reads.checked = true;
@@ -81,6 +84,6 @@ export class CodeLimits {
     this.#boxes = new Map(zones.map((zone) =>
       [zone, this.#boxes.get(zone) ?? element("input", { type: "checkbox" })]));
     this.#zones.replaceChildren(...Array.from(this.#boxes, ([zone, box]) =>
-      element("label", { class: "check" }, box, zone)));
+      element("label", { class: "check" }, box, zoneText(zone))));
   }
 }

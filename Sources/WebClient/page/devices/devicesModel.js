@@ -1,7 +1,9 @@
 import { apps } from "../../apps/appCatalog.js";
+import { currentLanguage, t, tCount } from "../language/language.js";
 import { limits } from "../limits.js";
 import { scopeText } from "../text/scopeText.js";
-import { ago, plural } from "../text/time.js";
+import { enumerated, joinSentences, listed, quoted } from "../text/sentences.js";
+import { ago } from "../text/time.js";
 
 /** Returns the account's devices as rows: this one first, then the connected ones, then by last
  * seen. `label` is the name, and the device's place among those of one name. `devices`: in the
@@ -12,32 +14,32 @@ export function deviceRows(devices, ownID, now, minutesAhead) {
     .sort((one, other) => rank(one) - rank(other) || (other.lastSeen ?? 0) - (one.lastSeen ?? 0))
     .map(({ deviceID, deviceName, platform, connected = false, lastSeen, scope, place }) => ({
       key: deviceID, name: deviceName, isOwn: deviceID === ownID, isConnected: connected,
-      label: deviceName + namesakeText(devices, place),
+      label: labelOf(devices, place),
       about: [seen(connected, lastSeen, now, minutesAhead), platform,
         joined(place, devices.length)].filter(Boolean).join(" · "),
       scope: scopeText(scope),
     }));
 }
 
-/** Returns the place of a device among those of its name: ` (2 of 3)`; empty if it is the only
- * one. */
-function namesakeText(devices, place) {
-  const { deviceName } = devices[place];
-  const before = devices.slice(0, place + 1).filter((it) => it.deviceName === deviceName).length;
-  const all = devices.filter((it) => it.deviceName === deviceName).length;
-  return all === 1 ? "" : ` (${before} of ${all})`;
+/** Returns the name of a device, with its place among those of that name: `phone (2 of 3)`. */
+function labelOf(devices, place) {
+  const { deviceName: name } = devices[place];
+  const before = devices.slice(0, place + 1).filter((it) => it.deviceName === name).length;
+  const all = devices.filter((it) => it.deviceName === name).length;
+  return all === 1 ? name : t("{name} ({place} of {count})", { name, place: before, count: all });
 }
 
 /** Returns a device's place in the order of joining; empty for the only device. */
 function joined(place, count) {
   if (count === 1) return "";
-  if (place === 0) return "joined first";
-  return place === count - 1 ? "joined last" : `joined ${nth(place)}`;
+  if (place === 0) return t("joined first");
+  return place === count - 1 ? t("joined last") : t("joined {place}", { place: nth(place) });
 }
 
-/** Returns the ordinal of a place that is neither the first nor the last. */
+/** Returns a place that is neither the first nor the last: in English as an ordinal. */
 function nth(place) {
   const number = place + 1;
+  if (currentLanguage() !== "en") return number;
   const isTeen = number % 100 >= 11 && number % 100 <= 13;
   return `${number}${isTeen ? "th" : { 1: "st", 2: "nd", 3: "rd" }[number % 10] ?? "th"}`;
 }
@@ -86,34 +88,39 @@ export function arrivalState(devices, { carriesKeys, hasKey }) {
  * @param {boolean} hasKeys this browser shows check words
  */
 export function arrivalText(devices, state, hasKeys) {
-  const names = devices.map(({ deviceName }) => `“${deviceName}”`).join(" and ");
+  const names = listed(devices.map(({ deviceName }) => quoted(deviceName)));
   switch (state) {
-    case "opening": return `The code was used by ${names}. The account is being opened there.`;
+    case "opening":
+      return t("The code was used by {names}. The account is being opened there.", { names });
     case "gone":
-      return `The account was not opened by ${names}. Show a new code, and try again.`;
+      return t("The account was not opened by {names}. Show a new code, and try again.",
+        { names });
     case "joined":
-      return `${names} joined. The code is used.${hasKeys
-        ? " Compare the check words below with those that it shows." : ""}`;
-    default: return `The code was used by ${names}.`;
+      return joinSentences([t("{names} joined. The code is used.", { names }),
+        hasKeys && t("Compare the check words below with those that it shows.")]);
+    default: return t("The code was used by {names}.", { names });
   }
 }
 
 /** Empty if the relay has not answered since the page was opened. */
 function seen(isConnected, lastSeen, now, minutesAhead) {
-  if (isConnected) return "Connected now";
-  return lastSeen === undefined ? "" : `Seen ${ago(lastSeen, now, minutesAhead)}`;
+  if (isConnected) return t("Connected now");
+  return lastSeen === undefined ? ""
+    : t("Seen {when}", { when: ago(lastSeen, now, minutesAhead) });
 }
 
 /** Returns the question before a device is removed. `row`: as `deviceRows` has it; `hasKeys`: this
  * browser has the account's keys. */
 export function removalQuestion({ label, about }, hasKeys) {
-  const words = [`It is not this browser: ${about.replace(/^[A-Z]/, (it) => it.toLowerCase())}.`,
-    "It is cut off at once and gets nothing new. What it already holds it keeps."];
-  if (hasKeys) {
-    words.push("Your other devices get new keys first; a recovery phrase that was written down "
-      + "before is then void.");
-  }
-  return { title: `Remove “${label}”?`, yes: "Remove", words: words.join(" ") };
+  const inSentence = currentLanguage() === "en"
+    ? about.replace(/^[A-Z]/, (it) => it.toLowerCase()) : about;
+  return {
+    title: t("Remove “{name}”?", { name: label }), yes: t("Remove"),
+    words: joinSentences([t("It is not this browser: {about}.", { about: inSentence }),
+      t("It is cut off at once and gets nothing new. What it already holds it keeps."),
+      hasKeys && t("Your other devices get new keys first; a recovery phrase that was written down "
+        + "before is then void.")]),
+  };
 }
 
 /**
@@ -123,50 +130,51 @@ export function removalQuestion({ label, about }, hasKeys) {
  * @param {{unsent: number, isOffline: boolean}} state `unsent`: changes that only this browser has
  */
 export function lastDeviceWords(hasKeys, { unsent, isOffline }) {
-  const words = ["No other device has this account. All that is kept here goes from this browser, "
-    + "and nobody can read the account until a device joins it again."];
+  const words = [t("No other device has this account. All that is kept here goes from this "
+    + "browser, and nobody can read the account until a device joins it again.")];
   words.push(hasKeys
-    ? "For that you need two things: a pairing code of the relay's owner, and the recovery phrase. "
-      + "Without the phrase, nobody can open what is on the relay."
-    : "For that you need a pairing code of the relay's owner.");
+    ? t("For that you need two things: a pairing code of the relay's owner, and the recovery "
+      + "phrase. Without the phrase, nobody can open what is on the relay.")
+    : t("For that you need a pairing code of the relay's owner."));
   if (unsent > 0) {
-    words.push(`${plural(unsent, "change")} that the relay does not have would be lost.`);
+    words.push(tCount(unsent, "{count} change that the relay does not have would be lost.",
+      "{count} changes that the relay does not have would be lost."));
   }
-  if (isOffline) words.push("Without a connection this browser stays in the account's list.");
+  if (isOffline) words.push(t("Without a connection this browser stays in the account's list."));
   return words;
 }
 
 /** Returns the hint beside the sign-out of the account's only device. `hasKeys`: as in
  * `lastDeviceWords`. */
 export const onlyDeviceText = (hasKeys) => (hasKeys
-  ? "This is the account's only device. Without it, a code of the relay's owner and the recovery "
-    + "phrase bring the account back."
-  : "This is the account's only device. Without it, a code of the relay's owner brings the account "
-    + "back.");
+  ? t("This is the account's only device. Without it, a code of the relay's owner and the recovery "
+    + "phrase bring the account back.")
+  : t("This is the account's only device. Without it, a code of the relay's owner brings the "
+    + "account back."));
 
-/** Text after a removal, which makes new keys. */
-export const newPhraseText = "The recovery phrase is another one now; what was written down before "
-  + "opens nothing new. Press “Show the recovery phrase”, and write the words down.";
+/** Returns the text after a removal, which makes new keys. */
+export const newPhraseText = () => t("The recovery phrase is another one now; what was written "
+  + "down before opens nothing new. Press “Show the recovery phrase”, and write the words down.");
 
 /** Returns the text about devices that did not get new keys; null if there are none. */
 export function pairAgainText(devices) {
   if (devices.length === 0) return null;
-  const names = devices.map(({ deviceName }) => `“${deviceName}”`).join(", ");
-  return `${names} could not get the account's new keys, and cannot read what is written from `
-    + "now on. Sign out there, and pair again with a code of this browser.";
+  const names = enumerated(devices.map(({ deviceName }) => quoted(deviceName)));
+  return t("{names} could not get the account's new keys, and cannot read what is written from now "
+    + "on. Sign out there, and pair again with a code of this browser.", { names });
 }
 
 /** Returns the remaining lifetime of a code, as text. */
 export function codeLifetime(expiresAt, now) {
   const minutes = Math.ceil((expiresAt - now) / 60_000);
-  if (minutes <= 0) return "This code is too old. Show a new one.";
-  return `For one device, within ${minutes === 1 ? "a minute" : `${minutes} minutes`}.`;
+  if (minutes <= 0) return t("This code is too old. Show a new one.");
+  return tCount(minutes, "For one device, within a minute.",
+    "For one device, within {count} minutes.");
 }
 
 /** Lifetimes that a person may choose for a code; the first one is the relay's own. */
 export const codeLifetimes = Object.freeze([
-  { seconds: 0, words: "10 minutes" }, { seconds: 300, words: "5 minutes" },
-  { seconds: 60, words: "1 minute" },
+  { seconds: 0, minutes: 10 }, { seconds: 300, minutes: 5 }, { seconds: 60, minutes: 1 },
 ]);
 
 /**

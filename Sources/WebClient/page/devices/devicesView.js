@@ -3,8 +3,10 @@ import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { waitingImages } from "../clipboard/imageOutbox.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { ownScopeText } from "../text/scopeText.js";
+import { joinSentences } from "../text/sentences.js";
 import { errorText } from "../text/syncText.js";
 import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
@@ -17,7 +19,7 @@ import { PairCard } from "./pairCard.js";
 
 /** View of the account's devices: shows connected devices, adds and removes devices. */
 export class DevicesView {
-  title = "Devices";
+  title = t("Devices");
   #controller;
   #notify;
   #keys;
@@ -38,11 +40,11 @@ export class DevicesView {
     this.#pair = new PairCard(controller, notify, () => this.#watch());
     this.#wakes = new WakesCard(controller, wakes);
     this.node = element("section", { class: "view", "aria-labelledby": "devices-title" },
-      element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, "Devices")),
+      element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, t("Devices"))),
       this.#list, this.#pairAgain, this.#ownScope, this.#problem, this.#keys.node,
       this.#pair.node, this.#wakes.node,
       element("div", { class: "sign-out" },
-        button("Sign out of this browser", () => this.#signOut(), { kind: "danger" }),
+        button(t("Sign out of this browser"), () => this.#signOut(), { kind: "danger" }),
         this.#signOutHint));
   }
 
@@ -78,7 +80,7 @@ export class DevicesView {
     show(this.#ownScope, text !== "");
     setText(this.#signOutHint, this.#isLast
       ? onlyDeviceText(this.#controller.checkWords !== null)
-      : "What is on the relay and on your other devices stays there.");
+      : t("What is on the relay and on your other devices stays there."));
     this.#keys.show();
     this.#pair.show();
     this.#wakes.show();
@@ -106,7 +108,7 @@ export class DevicesView {
       await this.#controller.refreshDevices(options);
       show(this.#problem, false);
     } catch (error) {
-      setText(this.#problem, `As last known. ${errorText(error)}`);
+      setText(this.#problem, joinSentences([t("As last known."), errorText(error)]));
       show(this.#problem, true);
     }
   }
@@ -117,12 +119,13 @@ export class DevicesView {
       element("span", { class: "presence", "data-connected": isConnected, "aria-hidden": "true" }),
       element("div", { class: "row-body" },
         element("p", { class: "device-name" }, label, " ",
-          isOwn && element("span", { class: "badge" }, "This browser")),
+          isOwn && element("span", { class: "badge" }, t("This browser"))),
         scope !== "" && element("p", { class: "device-scope small" }, scope),
         element("p", { class: "muted small" }, about)),
       element("div", { class: "row-actions" },
-        iconButton("edit", `Rename ${label}`, () => this.#rename(row), { "data-name": "rename" }),
-        !isOwn && iconButton("remove", `Remove ${label}`, () => this.#revoke(row),
+        iconButton("edit", t("Rename {name}", { name: label }), () => this.#rename(row),
+          { "data-name": "rename" }),
+        !isOwn && iconButton("remove", t("Remove {name}", { name: label }), () => this.#revoke(row),
           { "data-name": "remove" })));
   }
 
@@ -140,11 +143,11 @@ export class DevicesView {
         show(problem, true);
       }
     };
-    const dialog = openDialog("Rename the device", [
-      form({ class: "stack" }, saved, field("Name", input), problem,
+    const dialog = openDialog(t("Rename the device"), [
+      form({ class: "stack" }, saved, field(t("Name"), input), problem,
         element("div", { class: "actions" },
-          button("Cancel", () => dialog.close()),
-          element("button", { type: "submit", class: "button primary" }, "Save"))),
+          button(t("Cancel"), () => dialog.close()),
+          element("button", { type: "submit", class: "button primary" }, t("Save")))),
     ]);
     dialog.addEventListener("close", () => dialog.remove());
     input.select();
@@ -155,9 +158,9 @@ export class DevicesView {
     if (!await confirmAction(removalQuestion(row, hasKeys))) return;
     try {
       const { pairAgain } = await this.#controller.lockstep.revoke(row.key);
-      this.#notify(`“${row.label}” is removed.`);
-      const words = [pairAgainText(pairAgain), hasKeys ? newPhraseText : null].filter(Boolean);
-      setText(this.#pairAgain, words.join(" "));
+      this.#notify(t("“{name}” is removed.", { name: row.label }));
+      const words = [pairAgainText(pairAgain), hasKeys ? newPhraseText() : null].filter(Boolean);
+      setText(this.#pairAgain, joinSentences(words));
       show(this.#pairAgain, words.length > 0);
       await this.#controller.refreshCheckWords();
       await this.#refresh({ isForced: true });

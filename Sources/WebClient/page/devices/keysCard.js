@@ -2,6 +2,7 @@ import { askToCompare } from "../components/checkWords.js";
 import { field, form, newID } from "../components/controls.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyProgress } from "../components/keyProgress.js";
+import { t } from "../language/language.js";
 import { codeIn, halvesOf } from "../text/deviceText.js";
 import { isPhrase, phraseProblem, phraseProgress } from "../text/phraseText.js";
 import { errorText, lockText } from "../text/syncText.js";
@@ -18,7 +19,7 @@ export class KeysCard {
     on: { input: () => this.#showProgress() } });
   #count = element("p", { class: "muted small", role: "status", hidden: true });
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
-  #go = element("button", { type: "submit", class: "button primary" }, "Open");
+  #go = element("button", { type: "submit", class: "button primary" }, t("Open"));
   #progress;
   #secondHalf;
   #form;
@@ -30,14 +31,14 @@ export class KeysCard {
     this.#joined = joined;
     const title = newID("keys-title");
     this.#progress = new KeyProgress(
-      controller.browser.keyWorker, "Opening the account's keys…");
+      controller.browser.keyWorker, t("Opening the account's keys…"));
     this.#secondHalf = new SecondHalfCard(this.#progress);
     this.#form = form({ class: "card stack", "aria-labelledby": title }, () => this.#take(),
-      element("h2", { id: title }, "Open the account"), this.#why,
-      field("Recovery phrase, or whole code", this.#code,
-        "The phrase has 17 words, for when all other devices are lost. A code has 24 letters: a "
+      element("h2", { id: title }, t("Open the account")), this.#why,
+      field(t("Recovery phrase, or whole code"), this.#code,
+        t("The phrase has 17 words, for when all other devices are lost. A code has 24 letters: a "
           + "device that has the account shows it under Devices, or prints it with lockstep agent "
-          + "pair."),
+          + "pair.")),
       this.#count, this.#problem, this.#progress.node, this.#go, later);
     if (later) this.#go.classList.add("wide");
     this.node = element("div", { class: "keys", hidden: true }, this.#form, this.#secondHalf.node);
@@ -48,7 +49,7 @@ export class KeysCard {
     const { needsKeys, lockedZones } = this.#controller.status;
     show(this.node, needsKeys);
     setText(this.#why, words ?? (lockedZones.length > 0 ? lockText(lockedZones)
-      : "Another device has made keys, to seal records of this account."));
+      : t("Another device has made keys, to seal records of this account.")));
   }
 
   focus() { this.#code.focus(); }
@@ -73,7 +74,7 @@ export class KeysCard {
     const hasPhrase = isPhrase(typed);
     const isCode = code !== null && halvesOf(code)[1] !== "";
     const problem = hasPhrase ? phraseProblem(typed) : isCode ? null
-      : "The phrase has 17 words. A whole code has 24 letters and digits, in groups of four.";
+      : t("The phrase has 17 words. A whole code has 24 letters and digits, in groups of four.");
     if (problem !== null) {
       this.#showProblem(problem);
       this.#code.focus();
@@ -107,7 +108,7 @@ export class KeysCard {
       return this.#secondHalf.ask(question);
     };
     try {
-      await lockstep.join(code, { deviceName: own?.deviceName ?? "Browser" }, { askSecondHalf });
+      await lockstep.join(code, { deviceName: own?.deviceName ?? t("Browser") }, { askSecondHalf });
     } finally {
       this.#code.value = "";
       this.#secondHalf.hide();

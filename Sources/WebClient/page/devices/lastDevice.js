@@ -4,6 +4,7 @@ import { openDialog } from "../components/dialog.js";
 import { download } from "../components/download.js";
 import { element } from "../components/element.js";
 import { showPhrase } from "../components/recoveryPhrase.js";
+import { t } from "../language/language.js";
 import { lastDeviceWords } from "./devicesModel.js";
 
 /** Returns the content of a file with all records that this browser shows, without the account's
@@ -29,15 +30,15 @@ export function confirmLastSignOut(controller, unsent) {
     };
     const save = () => download(browser, "lockstep-records.json", "application/json",
       copyOfRecords(lockstep.records()));
-    const dialog = openDialog("Sign out of the account's only device?", [
+    const dialog = openDialog(t("Sign out of the account's only device?"), [
       ...lastDeviceWords(checkWords !== null, state).map((words) => element("p", {}, words)),
       element("div", { class: "actions start" },
-        checkWords !== null && button("Show the recovery phrase",
+        checkWords !== null && button(t("Show the recovery phrase"),
           async () => showPhrase(await lockstep.recoveryPhrase())),
-        button("Save a copy of everything", save)),
+        button(t("Save a copy of everything"), save)),
       element("div", { class: "actions" },
-        button("Cancel", end(false), { autofocus: true }),
-        button(unsent > 0 ? "Sign out and lose them" : "Sign out", end(true),
+        button(t("Cancel"), end(false), { autofocus: true }),
+        button(unsent > 0 ? t("Sign out and lose them") : t("Sign out"), end(true),
           { kind: "danger" })),
     ]);
     dialog.addEventListener("close", () => {

@@ -4,6 +4,7 @@ import { copyText } from "../components/copyText.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyProgress } from "../components/keyProgress.js";
 import { showPhrase } from "../components/recoveryPhrase.js";
+import { t } from "../language/language.js";
 import { qrCode } from "../qr/qrCode.js";
 import { qrDrawing } from "../qr/qrDrawing.js";
 import { halvesOf, linkTo } from "../text/deviceText.js";
@@ -31,21 +32,21 @@ export class PairCard {
   #codeLead = element("p", { class: "muted small" });
   #code = element("p", { class: "code" });
   #halfNote = element("p", { class: "muted small half-note" },
-    "The picture and the link have only the first half. The other device then asks for the second "
-      + "half: type the last 12 letters there.");
+    t("The picture and the link have only the first half. The other device then asks for the "
+      + "second half: type the last 12 letters there."));
   #may = element("p", { class: "pair-may", role: "status" });
   #life = element("p", { class: "muted small" });
   #arrival = element("p", { class: "pair-arrival", role: "status" });
   #copies = element("div", { class: "actions start" },
-    button("Copy code", () => this.#copy(this.#issued.code), { kind: "primary" }),
-    button("Copy link", () => this.#copy(this.#link)));
+    button(t("Copy code"), () => this.#copy(this.#issued.code), { kind: "primary" }),
+    button(t("Copy link"), () => this.#copy(this.#link)));
   #shown = element("div", { class: "pair-shown", hidden: true, tabindex: -1, role: "group",
-    "aria-label": "Pairing code" }, this.#picture,
+    "aria-label": t("Pairing code") }, this.#picture,
   element("div", { class: "pair-words" },
     this.#codeLead, this.#code, this.#halfNote, this.#life, this.#copies));
   #words = element("div", { class: "compare", hidden: true });
   #shownWords = null;
-  #ask = button("Show a pairing code", () => this.#issue(), { kind: "primary" });
+  #ask = button(t("Show a pairing code"), () => this.#issue(), { kind: "primary" });
   #lead = element("p", { class: "muted" });
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
   #limits;
@@ -56,11 +57,11 @@ export class PairCard {
     this.#controller = controller;
     this.#notify = notify;
     this.#shownCode = shownCode;
-    this.#progress = new KeyProgress(controller.browser.keyWorker, "Preparing the keys…");
+    this.#progress = new KeyProgress(controller.browser.keyWorker, t("Preparing the keys…"));
     // A code that is shown keeps the limits with which it was made.
     this.#limits = new CodeLimits(controller, () => this.#hideCode());
     this.node = element("section", { class: "card pair", "aria-labelledby": "pair-title" },
-      element("h2", { id: "pair-title" }, "Add a device"),
+      element("h2", { id: "pair-title" }, t("Add a device")),
       this.#lead, this.#arrival, this.#shown, this.#may, this.#words, this.#limits.node,
       this.#problem, this.#progress.node, this.#ask);
   }
@@ -132,18 +133,18 @@ export class PairCard {
     this.#showArrival();
     const isLimited = scopeText(this.#controller.status.scope) !== "";
     setText(this.#lead, isLimited
-      ? "Who has the code gets what this browser may use, and not more."
-      : "Who has the code gets into this account. Show it to your own devices alone.");
+      ? t("Who has the code gets what this browser may use, and not more.")
+      : t("Who has the code gets into this account. Show it to your own devices alone."));
     this.#limits.show();
     setText(this.#may, this.#issued ? abilities(this.#issued.scope) : "");
     this.#showWords();
     this.#keepFocus();
     show(this.#shown, this.#issued !== null || this.#mayAskHalf);
     for (const it of [this.#picture, this.#life, this.#copies]) show(it, this.#issued !== null);
-    setText(this.#codeLead, this.#issued ? "Scan it, or type on the other device:"
-      : "If the other device asks for the second half of the code, type there:");
+    setText(this.#codeLead, this.#issued ? t("Scan it, or type on the other device:")
+      : t("If the other device asks for the second half of the code, type there:"));
     show(this.#halfNote, this.#issued !== null && this.#issued.code !== this.#issued.linkCode);
-    setText(this.#ask, this.#issued ? "Show a new code" : "Show a pairing code");
+    setText(this.#ask, this.#issued ? t("Show a new code") : t("Show a pairing code"));
     this.#ask.classList.toggle("primary", this.#issued === null);
     if (!this.#issued) return;
     setText(this.#life, codeLifetime(this.#issued.expiresAt, this.#controller.now));
@@ -163,11 +164,12 @@ export class PairCard {
     if (checkWords === null || checkWords === this.#shownWords) return;
     this.#shownWords = checkWords;
     this.#words.replaceChildren(
-      element("h3", {}, "Check words"), checkWordList(checkWords),
-      element("p", { class: "muted small" }, "Each device with the account's keys shows these six "
-        + "words. Compare them after you have added one: if they differ, remove that device."),
+      element("h3", {}, t("Check words")), checkWordList(checkWords),
+      element("p", { class: "muted small" },
+        t("Each device with the account's keys shows these six words. Compare them after you have "
+          + "added one: if they differ, remove that device.")),
       element("div", { class: "actions start" },
-        button("Show the recovery phrase", () => this.#showPhrase())));
+        button(t("Show the recovery phrase"), () => this.#showPhrase())));
   }
 
   async #showPhrase() {
@@ -183,7 +185,7 @@ export class PairCard {
 
   async #issue() {
     const { options } = this.#limits;
-    this.#problem.textContent = "Choose at least one app for the new device.";
+    this.#problem.textContent = t("Choose at least one app for the new device.");
     show(this.#problem, options === null);
     if (options === null) return this.#limits.focusZones();
     this.#ask.disabled = true;
@@ -213,13 +215,13 @@ export class PairCard {
     this.#forgetArrival();
     this.#shownCode();
     this.#code.replaceChildren(...codeParts(issued.code));
-    this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), "Pairing link as a QR code"));
+    this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), t("Pairing link as a QR code")));
   }
 
   async #copy(text) {
     const isCopied = await copyText(text);
     this.#notify(
-      isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
+      isCopied ? t("Copied.") : t("This browser does not let the page copy. Select the text."));
   }
 }
 

@@ -3,4 +3,418 @@ export const chinese = Object.freeze({
   "Lockstep did not start": "Lockstep 没有启动",
   "Nothing was deleted. Close other tabs of this page, then reload.":
     "没有删除任何内容。请关闭此页面的其他标签页，然后重新加载。",
+  // Common texts
+  ", ": "、",
+  "“{name}”": "“{name}”",
+  "Add": "添加",
+  "Cancel": "取消",
+  "Clipboard": "剪贴板",
+  "Close": "关闭",
+  "Copied.": "已拷贝。",
+  "Copy": "拷贝",
+  "Delete": "删除",
+  "Devices": "设备",
+  "Done": "完成",
+  "Edit": "编辑",
+  "Files": "文件",
+  "Habits": "习惯",
+  "Keys": "密钥",
+  "Memos": "备忘录",
+  "Name": "名称",
+  "Open": "打开",
+  "Reload": "重新加载",
+  "Remove": "移除",
+  "Rename {name}": "重命名 {name}",
+  "Remove {name}": "移除 {name}",
+  "Save": "存储",
+  "Search": "搜索",
+  "Timer": "计时器",
+  "Try again": "重试",
+  "Undo": "撤销",
+  "Vault": "文件",
+  "{count} bytes": "{count} 字节",
+  "{count} minutes": "{count} 分钟",
+  "another device": "另一台设备",
+  "this browser": "此浏览器",
+  "This browser does not let the page copy. Select the text.": "此浏览器不允许页面拷贝。请手动选中文本。",
+  // The page, the frame and the keyboard shortcuts
+  " to ": " 到 ",
+  "A new version of Lockstep is here.": "Lockstep 有新版本。",
+  "A page down": "向下翻一页",
+  "A page up": "向上翻一页",
+  "How the sync stands": "同步状态",
+  "In every view": "在每个页面中",
+  "In sync again": "已恢复同步",
+  "In sync.": "已同步。",
+  "Keyboard shortcuts": "键盘快捷键",
+  "Language": "语言",
+  "Browser's language": "浏览器的语言",
+  "Loading this view …": "正在加载此页面…",
+  "Open a view, in the order of the bar": "按导航栏中的顺序打开页面",
+  "Single letters are shortcuts": "将单个字母用作快捷键",
+  "Skip to the content": "跳到内容",
+  "Space": "空格",
+  "Sync now": "立即同步",
+  "Sync: {short}": "同步：{short}",
+  "Sync: {short}. Show more": "同步：{short}。显示详细信息",
+  "This browser belongs to an account already. Sign out first to pair it with another.":
+    "此浏览器已属于一个账户。要与其他账户配对，请先退出登录。",
+  "This list": "此列表",
+  ["This page came over plain http: it cannot be installed or opened without a connection, "
+      + "and others in the network can read along."]:
+    "此页面通过未加密的 http 加载：无法安装，也无法离线打开，并且网络中的其他人可以看到内容。",
+  ["This part of the page could not be loaded. It may need the relay, or the relay may have a "
+      + "newer page."]:
+    "无法加载页面的这一部分。可能需要连接中继，或者中继上有更新的页面。",
+  "To the first row": "转到第一行",
+  "To the next row": "转到下一行",
+  "To the row before": "转到上一行",
+  "Views": "页面",
+  // The first view
+  "12 or 24 letters, from a device of the account, or from the relay's owner.":
+    "12 或 24 个字符，来自该账户的设备或中继管理员。",
+  "A link brought a pairing code. Press Pair, and this browser is a device of its account.":
+    "链接中带有配对码。点按“配对”，此浏览器就会成为该账户的设备。",
+  "A timer, a clipboard, memos and habits, in step on all your devices.":
+    "计时器、剪贴板、备忘录和习惯，在你的所有设备上保持同步。",
+  "All that is here was sent": "此处的内容均已发送",
+  "All that is kept here goes from this browser.": "保存在这里的所有内容都会从此浏览器中移除。",
+  "And {count} more.": "以及另外 {count} 项。",
+  "Browser": "浏览器",
+  "Make a new account": "新建账户",
+  "No name, no password: the account lives on your devices.": "不需要姓名，也不需要密码：账户就在你的设备上。",
+  "Not now": "以后再说",
+  "One moment…": "请稍候…",
+  "Open the account": "打开账户",
+  "Opening the account's keys…": "正在打开账户的密钥…",
+  "Pair": "配对",
+  ["Pair it with the same account again, and what it has not sent goes out. To use it for "
+      + "another account, sign out first: all that is kept here goes."]:
+    "再次与同一账户配对后，尚未发送的内容就会发送出去。要用于其他账户，请先退出登录：保存在这里的所有内容都会被移除。",
+  "Pairing code": "配对码",
+  "Save a copy": "存储副本",
+  "Seal it: the relay stores it, and cannot read it": "端到端加密：中继只存储内容，无法读取",
+  "Second half": "后半部分",
+  "Sign out": "退出登录",
+  "Sign out and lose them": "退出登录并丢弃",
+  "Sign out of this browser": "在此浏览器上退出登录",
+  "Sign out of this browser?": "要在此浏览器上退出登录吗？",
+  ["That is not the second half of this code. Compare it with the other device: {count} tries "
+      + "left."]:
+    "这不是此配对码的后半部分。请与另一台设备上显示的内容核对：还可以尝试 {count} 次。",
+  "The code's second half": "配对码的后半部分",
+  "The owner of this relay makes the accounts. Ask for a pairing code, or a link.":
+    "此中继的账户由管理员创建。请向管理员索取配对码或链接。",
+  ["The relay cannot read this account. Type the last 12 letters of the code that the other "
+      + "device shows: they open the account, and stay in this browser."]:
+    "中继无法读取此账户。请输入另一台设备所显示配对码的最后 12 个字符：它们用于打开账户，并且只留在此浏览器中。",
+  "The second half has 12 letters and digits, in groups of four.": "后半部分由 12 个字母和数字组成，每四个一组。",
+  ["This browser is in the account now. The relay cannot read what is in it: type the words "
+      + "of the recovery phrase, or a code of a device that still has the account."]:
+    "此浏览器现已加入账户。中继无法读取账户的内容：请输入恢复短语，或输入仍拥有该账户的设备上的配对码。",
+  ["This browser is not a device of its account any more: it was removed, or an older copy of "
+      + "the relay was put back."]:
+    "此浏览器已不再是其账户的设备：它已被移除，或者中继恢复到了较早的备份。",
+  "This browser's name": "此浏览器的名称",
+  "Welcome": "欢迎",
+  "or": "或",
+  "{browser} on {system}": "{system} 上的 {browser}",
+  "{count} changes that no other device has": "{count} 项更改尚未出现在其他设备上",
+  "{count} changes that no other device has would be lost.": "{count} 项尚未出现在其他设备上的更改将会丢失。",
+  "{zone}: a change": "{zone}：一项更改",
+  "{zone}: something was deleted": "{zone}：删除了内容",
+  "{zone}: {text}": "{zone}：{text}",
+  // Devices, pairing and keys
+  "Add a device": "添加设备",
+  "All that this browser may use": "此浏览器可以使用的全部内容",
+  "Another device has made keys, to seal records of this account.": "另一台设备已生成密钥，以端到端加密此账户的内容。",
+  "Apps": "应用",
+  "As last known.": "这是最近一次获知的状态。",
+  "Check words": "核对词",
+  "Choose at least one app for the new device.": "请为新设备至少选取一个应用。",
+  "Compare six words": "核对六个词",
+  "Compare the check words below with those that it shows.": "请将下方的核对词与该设备上显示的核对词进行比较。",
+  "Connected now": "当前已连接",
+  "Copy code": "拷贝配对码",
+  "Copy link": "拷贝链接",
+  ["Devices shows them again. After a device was removed, they are others. To use them: pair "
+      + "a browser with a code of the relay's owner, which then asks for them; in a terminal, "
+      + "lockstep agent key restore."]:
+    "可以在“设备”中再次查看。移除设备后，这些词会改变。使用方法：用中继管理员提供的配对码配对浏览器，浏览器随后会要求输入；在终端中，运行 lockstep agent key "
+      + "restore。",
+  ["Each device with the account's keys shows these six words. Compare them after you have "
+      + "added one: if they differ, remove that device."]:
+    "拥有账户密钥的每台设备都会显示这六个词。添加设备后请进行核对：如果不一致，请移除该设备。",
+  "Everything, read-only": "全部内容，只读",
+  "For one device, within {count} minutes.": "限一台设备使用，{count} 分钟内有效。",
+  "For that you need a pairing code of the relay's owner.": "为此，需要中继管理员提供的配对码。",
+  ["For that you need two things: a pairing code of the relay's owner, and the recovery "
+      + "phrase. Without the phrase, nobody can open what is on the relay."]:
+    "为此，需要两样东西：中继管理员提供的配对码，以及恢复短语。没有恢复短语，任何人都无法打开中继上的内容。",
+  "If the other device asks for the second half of the code, type there:":
+    "如果另一台设备要求输入配对码的后半部分，请在那里输入：",
+  "It is cut off at once and gets nothing new. What it already holds it keeps.":
+    "该设备会立即断开，不再收到新内容。已有的内容会保留在该设备上。",
+  "It is not this browser: {about}.": "这不是此浏览器：{about}。",
+  "It may only read, and change nothing": "只能查看，不能更改",
+  "It may use": "可以使用",
+  "Limit what the new device may do": "限制新设备的权限",
+  ["No other device has this account. All that is kept here goes from this browser, and "
+      + "nobody can read the account until a device joins it again."]:
+    "没有其他设备拥有此账户。保存在这里的所有内容都会从此浏览器中移除，在有设备重新加入之前，任何人都无法读取此账户。",
+  "Only some apps": "仅部分应用",
+  "Only {zones}": "仅{zones}",
+  "Only {zones}, read-only": "仅{zones}，只读",
+  "Pairing link as a QR code": "配对链接的二维码",
+  "Preparing the keys…": "正在准备密钥…",
+  "Recovery phrase, or whole code": "恢复短语或完整的配对码",
+  "Remove “{name}”?": "要移除“{name}”吗？",
+  "Rename the device": "重命名设备",
+  "Save a copy of everything": "存储全部内容的副本",
+  "Scan it, or type on the other device:": "请用另一台设备扫描，或在上面输入：",
+  "Seen {when}": "上次在线：{when}",
+  "Show a new code": "显示新的配对码",
+  "Show a pairing code": "显示配对码",
+  "Show the recovery phrase": "显示恢复短语",
+  "Sign out of the account's only device?": "要在账户的唯一设备上退出登录吗？",
+  "The account was not opened by {names}. Show a new code, and try again.":
+    "{names}未能打开账户。请显示新的配对码，然后重试。",
+  "The code is valid for": "配对码的有效期",
+  "The code was used by {names}.": "{names}使用了此配对码。",
+  "The code was used by {names}. The account is being opened there.": "{names}使用了此配对码，正在那里打开账户。",
+  "The new device may only read the whole account.": "新设备只能查看整个账户。",
+  "The new device may only read {zones}, and sees nothing else of the account.":
+    "新设备只能查看{zones}，看不到账户的其他内容。",
+  "The new device may use the whole account.": "新设备可以使用整个账户。",
+  "The new device may use {zones}, and sees nothing else of the account.":
+    "新设备可以使用{zones}，看不到账户的其他内容。",
+  ["The other device shows the same words: a browser under Devices, a terminal with lockstep "
+      + "agent key words."]:
+    "另一台设备会显示相同的词：浏览器在“设备”中显示，终端用 lockstep agent key words 显示。",
+  ["The phrase has 17 words, for when all other devices are lost. A code has 24 letters: a "
+      + "device that has the account shows it under Devices, or prints it with lockstep agent pair."]:
+    "恢复短语有 17 个词，用于其他设备全部丢失时。配对码有 24 个字符：拥有该账户的设备会在“设备”中显示，或用 lockstep agent pair 输出。",
+  "The phrase has 17 words. A whole code has 24 letters and digits, in groups of four.":
+    "恢复短语有 17 个词。完整的配对码由 24 个字母和数字组成，每四个一组。",
+  ["The picture and the link have only the first half. The other device then asks for the "
+      + "second half: type the last 12 letters there."]:
+    "二维码和链接只包含前半部分。另一台设备随后会要求输入后半部分：请在那里输入最后 12 个字符。",
+  "The recovery phrase": "恢复短语",
+  ["The recovery phrase is another one now; what was written down before opens nothing new. "
+      + "Press “Show the recovery phrase”, and write the words down."]:
+    "恢复短语已更换；之前写下的短语无法打开新内容。请点按“显示恢复短语”，并写下这些词。",
+  ["The relay cannot read this account, so nobody can open it for you. If all of its devices "
+      + "are lost, these words do. Write them down, and show them to nobody:"]:
+    "中继无法读取此账户，因此没有人能替你打开。如果所有设备都丢失了，可以用这些词打开账户。请写下来，不要给任何人看：",
+  "The whole account": "整个账户",
+  ["They are the same if both have the account's keys. If they differ, sign out of this "
+      + "browser, and do not use the code again."]:
+    "如果两台设备都拥有账户的密钥，这些词就会相同。如果不同，请在此浏览器上退出登录，并且不要再使用该配对码。",
+  "This browser": "此浏览器",
+  "This browser may only read, so it can let others only read.": "此浏览器只能查看，因此也只能允许其他设备查看。",
+  ["This browser was paired to only read the account, and does not see your other devices. To "
+      + "remove one, or to change what this browser may do, use a device with the whole account."]:
+    "此浏览器配对时仅获准查看账户，看不到你的其他设备。要移除设备或更改此浏览器的权限，请使用拥有整个账户的设备。",
+  ["This browser was paired to only read {zones}, and does not see your other devices. To "
+      + "remove one, or to change what this browser may do, use a device with the whole account."]:
+    "此浏览器配对时仅获准查看{zones}，看不到你的其他设备。要移除设备或更改此浏览器的权限，请使用拥有整个账户的设备。",
+  ["This browser was paired to use {zones}, and does not see your other devices. To remove "
+      + "one, or to change what this browser may do, use a device with the whole account."]:
+    "此浏览器配对时仅获准使用{zones}，看不到你的其他设备。要移除设备或更改此浏览器的权限，请使用拥有整个账户的设备。",
+  ["This browser was paired to read only. What your other devices do in {zone} shows here; to "
+      + "change it, use one of them."]:
+    "此浏览器配对时仅获准查看。其他设备在{zone}中的更改会显示在这里；要进行更改，请使用其他设备。",
+  "This code is too old. Show a new one.": "此配对码已过期。请显示新的配对码。",
+  ["This is the account's only device. Without it, a code of the relay's owner and the "
+      + "recovery phrase bring the account back."]:
+    "这是账户的唯一设备。没有它时，需要中继管理员的配对码和恢复短语才能找回账户。",
+  ["This is the account's only device. Without it, a code of the relay's owner brings the "
+      + "account back."]:
+    "这是账户的唯一设备。没有它时，需要中继管理员的配对码才能找回账户。",
+  "What is on the relay and on your other devices stays there.": "中继和其他设备上的内容会保留。",
+  "Who has the code gets into this account. Show it to your own devices alone.":
+    "任何人拿到配对码都能进入此账户。请只在你自己的设备上使用。",
+  "Who has the code gets what this browser may use, and not more.": "拿到配对码的人可以使用此浏览器能够使用的内容，不会更多。",
+  "Without a connection this browser stays in the account's list.": "没有连接时，此浏览器会继续留在账户的设备列表中。",
+  ["Your other devices get new keys first; a recovery phrase that was written down before is "
+      + "then void."]:
+    "其他设备会先获得新的密钥；之前写下的恢复短语随后失效。",
+  "joined first": "最先加入",
+  "joined last": "最后加入",
+  "joined {place}": "第 {place} 个加入",
+  "{count} changes that the relay does not have would be lost.": "{count} 项尚未发送到中继的更改将会丢失。",
+  ["{names} could not get the account's new keys, and cannot read what is written from now "
+      + "on. Sign out there, and pair again with a code of this browser."]:
+    "{names}未能获得账户的新密钥，无法读取今后写入的内容。请在该设备上退出登录，然后用此浏览器的配对码重新配对。",
+  "{names} joined. The code is used.": "{names}已加入。配对码已使用。",
+  "{name} ({place} of {count})": "{name}（第 {place} 台，共 {count} 台）",
+  "“{name}” is removed.": "“{name}”已移除。",
+  // Recovery phrase
+  ["Not a word of a phrase: {words}. Each has five letters, as “lusab” has, and none of c, e, "
+      + "q, w, x and y."]:
+    "不是恢复短语中的词：{words}。每个词有五个字母（例如“lusab”），并且不含 c、e、q、w、x 和 y。",
+  "Words so far: {count} of {total}.": "已输入 {count} 个词，共 {total} 个。",
+  "“{word}” (word {place})": "“{word}”（第 {place} 个词）",
+  // Sync status
+  "All changes are on the relay, and all of its changes are here.": "所有更改都已在中继上，中继的所有更改也都在这里。",
+  "Closed here": "已在此关闭",
+  "Connected, by asking every 30 seconds.": "已连接，每 30 秒查询一次。",
+  "Connected, live, by events.": "已连接，通过事件流实时更新。",
+  "Connected, live, by long-poll.": "已连接，通过长轮询实时更新。",
+  "Connected, live.": "已连接，实时更新。",
+  "Connected, {transport}.": "已连接，{transport}。",
+  "In sync": "已同步",
+  "Keys missing": "缺少密钥",
+  "Last in sync at {time}.": "上次同步：{time}。",
+  "Last in sync {when}.": "上次同步：{when}。",
+  "No connection.": "没有连接。",
+  "Not in the plan": "不在套餐内",
+  "Not paired": "未配对",
+  "Nothing outlives this tab, since the browser keeps nothing for this page.":
+    "关闭此标签页后内容不会保留，因为浏览器不为此页面保存任何内容。",
+  "Nothing outlives this tab: {reason}": "关闭此标签页后内容不会保留：{reason}",
+  "Offline": "离线",
+  "Offline, {count} waiting": "离线，{count} 项待发送",
+  "Reload the page to go on.": "要继续，请重新加载页面。",
+  ["Something between this browser and the relay refuses large requests (status 413): {count} "
+      + "changes kept here, and tried again within the hour."]:
+    "此浏览器与中继之间的某个环节拒绝较大的请求（状态 413）：{count} 项更改保存在这里，并会在一小时内重试。",
+  "Sync failed": "同步失败",
+  "Syncing": "正在同步",
+  "The account's plan leaves out {zones}.": "账户的套餐不包含{zones}。",
+  "The connection was lost at {time}.": "连接已断开（{time}）。",
+  "The connection was lost {when}.": "连接已断开（{when}）。",
+  ["The relay refused {count} changes: {reasons} Kept here; “Try again” sends what was "
+      + "refused once more."]:
+    "中继拒绝了 {count} 项更改：{reasons}更改保存在这里；点按“重试”会再次发送。",
+  "The relay's owner can change that. Nothing here is lost.": "中继管理员可以更改这一点。这里的内容不会丢失。",
+  ["This browser was not paired to change {zones}: what waits there is kept here. Remove this "
+      + "browser on another device, and pair it again."]:
+    "此浏览器配对时未获准更改{zones}：等待发送的内容保存在这里。请在另一台设备上移除此浏览器，然后重新配对。",
+  "Under Devices, type a whole code of a device that has them, or the recovery phrase.":
+    "请在“设备”中输入拥有密钥的设备的完整配对码，或输入恢复短语。",
+  "Waits for you": "等待你处理",
+  "What you do is kept here, and sent once there is a connection.": "你的更改会保存在这里，恢复连接后发送。",
+  "What your other devices do shows once there is a connection.": "恢复连接后，会显示其他设备上的更改。",
+  "{count} changes kept here, and sent once there is a connection.": "{count} 项更改保存在这里，恢复连接后发送。",
+  "{count} changes kept here.": "{count} 项更改保存在这里。",
+  "{count} changes on the way.": "正在发送 {count} 项更改。",
+  "{count} habits changed in two places: choose under Habits.": "{count} 个习惯在两处被更改：请在“习惯”中选取。",
+  "{count} held back": "{count} 项未发送",
+  "{count} not readable": "{count} 项无法读取",
+  ["{count} records on the relay cannot be opened with this browser's keys: left as they are, "
+      + "and changes to them wait here. If “Try again” does not help, sign out, and pair this "
+      + "browser again."]:
+    "中继上有 {count} 条记录无法用此浏览器的密钥打开：这些记录保持不变，对它们的更改会在这里等待。如果“重试”不起作用，请退出登录，然后重新配对此浏览器。",
+  "{count} refused": "{count} 项被拒绝",
+  ["{zones} are sealed, and this browser does not have the keys: what it shows is old, and "
+      + "cannot be changed here."]:
+    "{zones}已端到端加密，而此浏览器没有密钥：显示的是旧内容，无法在这里更改。",
+  ["{zone} is not in the account's plan: what you change here stays in this browser, and goes "
+      + "out once the relay's owner has added it."]:
+    "{zone}不在账户的套餐内：在这里的更改会留在此浏览器中，待中继管理员添加后再发送。",
+  // Failures and refusals
+  ["A browser sends and opens files of at most 256 MiB. Use the program lockstep on a "
+      + "computer for a larger one."]:
+    "浏览器最多可发送和打开 256 MiB 的文件。更大的文件请在电脑上使用 lockstep 程序。",
+  "Another device has just changed the keys. Try again.": "另一台设备刚刚更改了密钥。请重试。",
+  "Another device has this name already. Choose another one.": "另一台设备已使用此名称。请选用其他名称。",
+  "Another tab leads now. Try again.": "现在由另一个标签页负责同步。请重试。",
+  "Changes that no other device has would be lost. Sync first.": "尚未出现在其他设备上的更改将会丢失。请先同步。",
+  "Lockstep is closed in this tab. Reload the page.": "Lockstep 已在此标签页中关闭。请重新加载页面。",
+  "Nothing is asked about that any more.": "此项已不需要选择。",
+  "Pair this browser with an account first.": "请先将此浏览器与账户配对。",
+  ["That code is wrong, used or too old. Ask for a new one where it came from: at the other "
+      + "device, or at the relay's owner."]:
+    "此配对码有误、已使用或已过期。请从原来的地方获取新的配对码：另一台设备或中继管理员。",
+  "That is another account. Sign out of this browser first.": "这是另一个账户。请先在此浏览器上退出登录。",
+  "That is no pairing code: one has 12 or 24 letters and digits, in groups of four.":
+    "这不是配对码：配对码由 12 或 24 个字母和数字组成，每四个一组。",
+  "That is not there any more.": "该项目已不存在。",
+  "That is too large for one record. Divide it.": "内容过大，无法作为一项存储。请拆分。",
+  "The account has as many devices as it may have. Remove one first.": "账户的设备数已达上限。请先移除一台设备。",
+  "The account has no room left. Remove something, or ask the relay's owner.":
+    "账户的空间已用完。请移除一些内容，或联系中继管理员。",
+  "The account's plan does not include that.": "账户的套餐不包含此功能。",
+  "The browser cannot read this file, or it has changed meanwhile. Choose it again.":
+    "浏览器无法读取此文件，或者文件已被更改。请重新选取。",
+  "The browser's storage does not work. Make room on this device, and reload the page.":
+    "浏览器的存储无法使用。请释放此设备的空间，然后重新加载页面。",
+  "The clock of this device is wrong.": "此设备的时钟不正确。",
+  ["The content that the relay has is not that of the file. Open Lockstep on a device that "
+      + "has the file, and try again."]:
+    "中继上的内容与此文件不符。请在拥有该文件的设备上打开 Lockstep，然后重试。",
+  ["The files are sealed, and this device does not have the keys. Join again with a whole "
+      + "code of a device that has them."]:
+    "文件已端到端加密，而此设备没有密钥。请用拥有密钥的设备的完整配对码重新加入。",
+  "The keys are not readable. Pair this browser again, with a new code.": "无法读取密钥。请用新的配对码重新配对此浏览器。",
+  "The page's other tab does not answer. Reload it.": "此页面的另一个标签页没有响应。请重新加载该标签页。",
+  ["The phrase does not open this account's keys. Compare it with what was written down. "
+      + "Nothing was changed."]:
+    "此恢复短语无法打开该账户的密钥。请与写下的内容核对。没有更改任何内容。",
+  "The relay asks to wait a moment. Try again in a minute.": "中继要求稍等片刻。请在一分钟后重试。",
+  "The relay could not be reached.": "无法连接到中继。",
+  "The relay did not answer in time.": "中继没有及时响应。",
+  "The relay does not accept this browser as a device any more.": "中继不再接受此浏览器作为设备。",
+  "The relay does not allow pages from this address. Its owner can change that.":
+    "中继不允许来自此地址的页面。中继管理员可以更改这一点。",
+  "The relay does not have the whole content of a file yet.": "中继尚未拥有某个文件的完整内容。",
+  ["The relay does not have the whole content yet. Open Lockstep on a device that has the "
+      + "file, and try again."]:
+    "中继尚未拥有完整的内容。请在拥有该文件的设备上打开 Lockstep，然后重试。",
+  "The relay does not know the name in this page's address. Its owner can change that.":
+    "中继不认识此页面地址中的名称。中继管理员可以更改这一点。",
+  "The relay gave no answer. Look at your connection, then try again.": "中继没有响应。请检查网络连接，然后重试。",
+  ["The relay has given no keys for that code, and this browser has not joined. Make a new "
+      + "code on the other device."]:
+    "中继没有为此配对码提供密钥，此浏览器未能加入。请在另一台设备上生成新的配对码。",
+  "The relay has no room on its disk. Its owner can make some.": "中继的磁盘空间不足。中继管理员可以释放空间。",
+  "The relay is being restarted. Nothing is lost.": "中继正在重新启动。内容不会丢失。",
+  "The relay refuses this page, for a reason that is not known here.": "中继拒绝了此页面，原因未知。",
+  "The relay, or something between it and this browser, has a fault. Try again later.":
+    "中继，或中继与此浏览器之间的某个环节出现故障。请稍后重试。",
+  ["The second half of the code is missing. Make a new code on the other device, and type all "
+      + "of it."]:
+    "缺少配对码的后半部分。请在另一台设备上生成新的配对码，并完整输入。",
+  "The second half was wrong too often. Make a new code on the other device.":
+    "后半部分输错次数过多。请在另一台设备上生成新的配对码。",
+  "The transfer was stopped. Start it again.": "传输已停止。请重新开始。",
+  "This browser belongs to an account already. Sign out first.": "此浏览器已属于一个账户。请先退出登录。",
+  "This browser has no network.": "此浏览器没有网络连接。",
+  ["This browser was paired for a part of the account, and may not do that. Use a device with "
+      + "the whole account."]:
+    "此浏览器仅针对账户的一部分配对，无权执行此操作。请使用拥有整个账户的设备。",
+  "This relay makes no accounts by itself. Ask its owner for a pairing code.":
+    "此中继不会自行创建账户。请向管理员索取配对码。",
+  "This was changed meanwhile on another device. Look at it, and try again.":
+    "此内容刚刚在另一台设备上更改。请查看后重试。",
+  "Too many changes wait for the relay. Connect first.": "等待发送到中继的更改过多。请先连接。",
+  "Too much waits to be done. Try again in a moment.": "等待处理的操作过多。请稍后重试。",
+  "this browser did not compute the key; reload the page, and try again":
+    "此浏览器未能计算密钥。请重新加载页面，然后重试。",
+  // Notifications of a closed page
+  "Browsers deliver them only to pages that came over https.": "浏览器只向通过 https 加载的页面发送通知。",
+  "Notifications": "通知",
+  "Notify me while Lockstep is closed": "Lockstep 关闭时通知我",
+  "On an iPhone or iPad, add this page to the home screen first, and open it from there.":
+    "在 iPhone 或 iPad 上，请先将此页面添加到主屏幕，然后从主屏幕打开。",
+  "Something changed in Lockstep.": "Lockstep 中有更改。",
+  "The push service asks the relay to wait.": "推送服务要求中继等待。",
+  "The push service does not accept the relay's key. Turn it off and on again.":
+    "推送服务不接受中继的密钥。请关闭后重新打开。",
+  "The push service does not answer the relay, which tries again.": "推送服务没有响应中继，中继会重试。",
+  "The push service refused the last push.": "推送服务拒绝了上一次推送。",
+  "The relay does not know of it. Turn it off and on again.": "中继上没有此设置。请关闭后重新打开。",
+  "The relay's owner does not allow this browser's push service.": "中继管理员不允许此浏览器的推送服务。",
+  "This browser blocks notifications of this page. Allow them in its settings for this site.":
+    "此浏览器阻止了此页面的通知。请在浏览器的网站设置中允许通知。",
+  "This browser cannot deliver them.": "此浏览器无法发送通知。",
+  ["This device tells you what your other devices have changed while Lockstep is closed. The "
+      + "browser's push service learns when something changed, and nothing of what."]:
+    "Lockstep 关闭时，此设备会告诉你其他设备上的更改。浏览器的推送服务只知道何时有更改，不知道更改了什么。",
+  "This relay sends none. Its owner can change that.": "此中继不发送通知。中继管理员可以更改这一点。",
+  "Waiting for the first push, which proves that they arrive.": "正在等待第一次推送，以确认通知可以送达。",
+  "Works, last proved {when}.": "工作正常，上次确认：{when}。",
+  "the browser got no subscription from its push service ({message})": "浏览器未能从推送服务获得订阅（{message}）。",
+  "this browser has not stored the page yet; reload it, and try again": "此浏览器尚未存储页面。请重新加载，然后重试。",
 });

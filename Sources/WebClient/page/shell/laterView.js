@@ -1,5 +1,6 @@
 import { button } from "../components/controls.js";
 import { element, setText, show } from "../components/element.js";
+import { t } from "../language/language.js";
 
 /**
  * View whose script is loaded when a person opens it, or soon after the page's start (`prepare`).
@@ -23,7 +24,7 @@ export class LaterView {
     this.title = title;
     this.zone = zone;
     this.#load = load;
-    this.#reload = button("Reload", reload, { hidden: true });
+    this.#reload = button(t("Reload"), reload, { hidden: true });
     this.node = element("section", { class: "view", "aria-label": title },
       element("div", { class: "view-head" }, element("h1", {}, title)), this.#words, this.#reload);
   }
@@ -48,8 +49,8 @@ export class LaterView {
   }
 
   #showFault() {
-    setText(this.#words, "This part of the page could not be loaded. It may need the relay, or the "
-      + "relay may have a newer page.");
+    setText(this.#words, t("This part of the page could not be loaded. It may need the relay, or "
+      + "the relay may have a newer page."));
     show(this.#reload, true);
   }
 
@@ -58,7 +59,7 @@ export class LaterView {
     if (this.#view) {
       this.#view.enter?.();
     } else {
-      setText(this.#words, "Loading this view …");
+      setText(this.#words, t("Loading this view …"));
       this.prepare();
     }
   }

@@ -1,4 +1,5 @@
 import { element, icon, setAttribute, setText, show } from "../components/element.js";
+import { t } from "../language/language.js";
 import { hasZone, isReadOnly, readOnlyText } from "../text/scopeText.js";
 import { planText } from "../text/syncText.js";
 import { Shortcuts } from "./shortcuts.js";
@@ -10,7 +11,7 @@ export class Shell {
   #links = new Map();
   #current = null;
   #main = element("main", { id: "main", tabindex: -1 });
-  #nav = element("nav", { class: "nav", "aria-label": "Views" });
+  #nav = element("nav", { class: "nav", "aria-label": t("Views") });
   #note = element("p", { class: "page-note", hidden: true });
   #plan = element("p", { class: "plan-note", role: "status" });
   #scope = element("p", { class: "scope-note", role: "status" });
@@ -39,7 +40,7 @@ export class Shell {
       this.#nav,
       element("button", { type: "button", class: "shortcuts-button",
         on: { click: () => shortcuts.toggleSheet() } },
-      icon("keyboard"), element("span", {}, "Keyboard shortcuts")),
+      icon("keyboard"), element("span", {}, t("Keyboard shortcuts"))),
       this.#indicator.node, this.#indicator.announcement);
     show(this.#bar, false);
     place.replaceChildren(this.#bar, this.#main, this.#indicator.panel, notices.node);
@@ -80,6 +81,8 @@ export class Shell {
   get isEmpty() { return this.#current === null; }
 
   get isWelcome() { return this.#current === this.#views.get("welcome"); }
+
+  get isTimer() { return this.#current === this.#views.get("timer"); }
 
   get title() { return this.#current?.title ?? ""; }
 

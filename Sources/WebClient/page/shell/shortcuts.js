@@ -1,6 +1,7 @@
 import { button } from "../components/controls.js";
 import { openDialog } from "../components/dialog.js";
 import { element } from "../components/element.js";
+import { t } from "../language/language.js";
 import { shortcutKey } from "./keyPress.js";
 
 /**
@@ -43,9 +44,9 @@ export class Shortcuts {
     const names = this.#shell.shownNames;
     return [
       { keys: names.map((_, index) => String(index + 1)),
-        words: "Open a view, in the order of the bar",
+        words: t("Open a view, in the order of the bar"),
         act: (key) => { location.hash = names[Number(key) - 1]; } },
-      { keys: ["?", "h"], words: "This list", act: () => this.toggleSheet() },
+      { keys: ["?", "h"], words: t("This list"), act: () => this.toggleSheet() },
     ];
   }
 
@@ -59,12 +60,12 @@ export class Shortcuts {
       on: { change: () => this.#choices.set("letters", letters.checked) } });
     letters.checked = this.#choices.get("letters");
     const own = this.#own;
-    const sheet = openDialog("Keyboard shortcuts", [
+    const sheet = openDialog(t("Keyboard shortcuts"), [
       own.length > 0 && element("h3", {}, this.#shell.title), own.length > 0 && list(own),
-      element("h3", {}, "In every view"), list(this.#general),
-      element("label", { class: "check" }, letters, " Single letters are shortcuts"),
+      element("h3", {}, t("In every view")), list(this.#general),
+      element("label", { class: "check" }, letters, t("Single letters are shortcuts")),
       element("div", { class: "actions" },
-        button("Done", () => sheet.close(), { kind: "primary", autofocus: true })),
+        button(t("Done"), () => sheet.close(), { kind: "primary", autofocus: true })),
     ]);
     this.#sheet = sheet;
     sheet.classList.add("shortcuts");
@@ -84,6 +85,6 @@ function list(shortcuts) {
 
 /** Shows a row of digits by its ends. */
 function keyCaps(keys) {
-  const cap = (key) => element("kbd", {}, key === " " ? "Space" : key);
-  return keys.length > 2 ? [cap(keys[0]), " to ", cap(keys.at(-1))] : keys.map(cap);
+  const cap = (key) => element("kbd", {}, key === " " ? t("Space") : key);
+  return keys.length > 2 ? [cap(keys[0]), t(" to "), cap(keys.at(-1))] : keys.map(cap);
 }

@@ -1,5 +1,6 @@
 import { button } from "../components/controls.js";
 import { element, setAttribute, setText, show } from "../components/element.js";
+import { t } from "../language/language.js";
 import { errorText, syncText } from "../text/syncText.js";
 
 /** Sync status: an indicator that is always visible, and a panel that opens when it is pressed. */
@@ -9,12 +10,12 @@ export class SyncIndicator {
   #words = element("span", { class: "sync-words" });
   #panelTitle = element("h2", { class: "sync-title" });
   #lines = element("div", { class: "stack-small" });
-  #now = button("Sync now", () => this.#sync(), { kind: "primary" });
+  #now = button(t("Sync now"), () => this.#sync(), { kind: "primary" });
   #shown = "";
   node = element("button", { type: "button", class: "sync-sign", popovertarget: "sync-panel" },
     element("span", { class: "sync-dot", "aria-hidden": "true" }), this.#words);
   panel = element("div", { id: "sync-panel", class: "sync-panel", popover: "auto",
-    role: "dialog", "aria-label": "How the sync stands" },
+    role: "dialog", "aria-label": t("How the sync stands") },
     this.#panelTitle, this.#lines, this.#now);
   /** For screen readers: changed rarely, and only for important states. */
   announcement = element("p", { class: "visually-hidden", role: "status" });
@@ -31,7 +32,7 @@ export class SyncIndicator {
     setAttribute(this.node, "data-state", status.state);
     setAttribute(this.panel, "data-tone", tone);
     setText(this.#words, short);
-    setAttribute(this.node, "aria-label", `Sync: ${short}. Show more`);
+    setAttribute(this.node, "aria-label", t("Sync: {short}. Show more", { short }));
     setText(this.#panelTitle, short);
     const text = lines.join("\n");
     if (text !== this.#shown) {
@@ -41,9 +42,10 @@ export class SyncIndicator {
     show(this.#now, canSync);
     setText(this.#now, again);
     // Syncing begins and ends with each change, so it is not announced.
-    if (tone === "away" || tone === "bad") setText(this.announcement, `Sync: ${short}`);
-    else if (tone === "good" && this.announcement.textContent !== "") {
-      setText(this.announcement, "In sync again");
+    if (tone === "away" || tone === "bad") {
+      setText(this.announcement, t("Sync: {short}", { short }));
+    } else if (tone === "good" && this.announcement.textContent !== "") {
+      setText(this.announcement, t("In sync again"));
     }
   }
 
@@ -51,7 +53,7 @@ export class SyncIndicator {
     this.#now.disabled = true;
     try {
       const { state } = await this.#controller.lockstep.syncNow();
-      if (state === "inSync") this.#notify("In sync.");
+      if (state === "inSync") this.#notify(t("In sync."));
     } catch (error) {
       this.#notify(errorText(error));
     }

@@ -1,3 +1,5 @@
+import { t } from "../language/language.js";
+
 const browsers = [
   [/\bEdg(?:e|A|iOS)?\//, "Edge"], [/\bOPR\//, "Opera"], [/\bFirefox\/|\bFxiOS\//, "Firefox"],
   [/Chrom(?:e|ium)\/|\bCriOS\//, "Chrome"], [/\bSafari\//, "Safari"],
@@ -12,12 +14,13 @@ const systems = [
 export function browserName(userAgent) {
   const [browser, system] = [browsers, systems].map((list) =>
     list.find(([sign]) => sign.test(userAgent))?.[1]);
-  if (!browser) return system ? `Browser on ${system}` : "Browser";
-  return system ? `${browser} on ${system}` : browser;
+  if (!browser && !system) return t("Browser");
+  if (!system) return browser;
+  return t("{browser} on {system}", { browser: browser ?? t("Browser"), system });
 }
 
 /** Returns the display name of a device, or "another device" if its name is not known yet. */
-export const deviceLabel = (device, name) => (name === device ? "another device" : name);
+export const deviceLabel = (device, name) => (name === device ? t("another device") : name);
 
 /** Characters of a code: digits and capitals except I, L, O and U. */
 const sign = /^[0-9A-HJKMNP-TV-Z]+$/;

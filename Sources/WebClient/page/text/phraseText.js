@@ -1,4 +1,6 @@
+import { t } from "../language/language.js";
 import { codeIn } from "./deviceText.js";
+import { enumerated, joinSentences } from "./sentences.js";
 
 /** Words of a recovery phrase. */
 const phraseWords = 17;
@@ -35,9 +37,8 @@ export function wordsOfPhrase(typed, { isTyping = false } = {}) {
 export function phraseProgress(typed) {
   const { count, wrong } = wordsOfPhrase(typed, { isTyping: true });
   if (!isPhrase(typed) && !hasWord(typed)) return "";
-  const named = wrongWords(wrong);
-  const words = `Words so far: ${count} of ${phraseWords}.`;
-  return named === null ? words : `${words} ${named}`;
+  return joinSentences([
+    t("Words so far: {count} of {total}.", { count, total: phraseWords }), wrongWords(wrong)]);
 }
 
 /** True if a complete word may be one of a phrase. A part of a code has a digit or a hyphen beside
@@ -58,7 +59,7 @@ const namedWords = 3;
 function wrongWords(wrong) {
   if (wrong.length === 0) return null;
   const named = wrong.slice(0, namedWords)
-    .map(({ place, word }) => `“${word.slice(0, 20)}” (word ${place})`).join(", ");
-  return `Not a word of a phrase: ${named}. Each has five letters, as “lusab” has, and none of c, `
-    + "e, q, w, x and y.";
+    .map(({ place, word }) => t("“{word}” (word {place})", { word: word.slice(0, 20), place }));
+  return t("Not a word of a phrase: {words}. Each has five letters, as “lusab” has, and none of c, "
+    + "e, q, w, x and y.", { words: enumerated(named) });
 }

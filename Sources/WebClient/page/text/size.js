@@ -1,9 +1,10 @@
+import { tCount } from "../language/language.js";
+
 const units = ["KiB", "MiB", "GiB"];
 
 /** Formats a number of bytes: `512 bytes`, `2.8 MiB`. @param {number} bytes */
 export function sizeText(bytes) {
-  if (bytes === 1) return "1 byte";
-  if (bytes < 1_024) return `${bytes} bytes`;
+  if (bytes < 1_024) return tCount(bytes, "{count} byte", "{count} bytes");
   let value = bytes / 1_024;
   let unit = 0;
   // 1,023.96 KiB would be written as 1024.0 KiB.

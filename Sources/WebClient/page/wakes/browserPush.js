@@ -1,3 +1,4 @@
+import { t } from "../language/language.js";
 import { NotificationPermission } from "../notificationPermission.js";
 
 /** Tags of the notifications that the person sees in the page, as in `worker/wakes.js` and in
@@ -27,11 +28,11 @@ export function systemPush(scope = globalThis) {
   const registration = async () => {
     const found = await container?.getRegistration();
     if (found?.active) return found;
-    throw new Error("this browser has not stored the page yet; reload it, and try again");
+    throw new Error(t("this browser has not stored the page yet; reload it, and try again"));
   };
   return {
     obstacle: obstacleOf(scope),
-    notification: notificationOf(scope),
+    get notification() { return notificationOf(scope); },
     get permission() { return permission.value; },
     requestPermission: () => permission.request(),
     async subscription() {
@@ -45,7 +46,8 @@ export function systemPush(scope = globalThis) {
         return described(await pushManager.subscribe(
           { userVisibleOnly: true, applicationServerKey: key }));
       } catch ({ message }) {
-        throw new Error(`the browser got no subscription from its push service (${message})`);
+        throw new Error(t("the browser got no subscription from its push service ({message})",
+          { message }));
       }
     },
     /** Returns the endpoint that the relay accepted last, "" if it has accepted none yet; null if
@@ -90,7 +92,7 @@ function notificationOf({ navigator, location }) {
   const isSafari = /AppleWebKit\/(?!.*Chrome\/)/u.test(navigator.userAgent ?? "");
   const navigate = `${location?.origin}/`;
   const isGood = isSafari && navigate.startsWith("https://") && navigate.length <= 160;
-  return isGood ? { title: "Something changed in Lockstep.", navigate } : null;
+  return isGood ? { title: t("Something changed in Lockstep."), navigate } : null;
 }
 
 /** Returns a subscription with the key that it was made for, in Base64 for URLs. */

@@ -1,4 +1,5 @@
 import { element, setAttribute, setText } from "../components/element.js";
+import { t } from "../language/language.js";
 import { wakesModel } from "./wakesModel.js";
 
 /** Card with the switch for notifications while the page is closed, and its state. */
@@ -9,11 +10,12 @@ export class WakesCard {
     "aria-describedby": "wakes-state", on: { change: () => this.#switch() } });
   #text = element("p", { class: "muted small", id: "wakes-state", role: "status" });
   node = element("section", { class: "card wakes", "aria-labelledby": "wakes-title" },
-    element("h2", { id: "wakes-title" }, "Notifications"),
+    element("h2", { id: "wakes-title" }, t("Notifications")),
     element("p", { class: "muted" },
-      "This device tells you what your other devices have changed while Lockstep is closed. The "
-      + "browser's push service learns when something changed, and nothing of what."),
-    element("label", { class: "check" }, this.#input, " Notify me while Lockstep is closed"),
+      t("This device tells you what your other devices have changed while Lockstep is closed. The "
+        + "browser's push service learns when something changed, and nothing of what.")),
+    element("label", { class: "check" }, this.#input,
+      t("Notify me while Lockstep is closed")),
     this.#text);
 
   constructor(controller, wakes) {

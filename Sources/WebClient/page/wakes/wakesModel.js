@@ -1,18 +1,21 @@
+import { t } from "../language/language.js";
+import { joinSentences } from "../text/sentences.js";
 import { ago } from "../text/time.js";
 
 const obstacles = {
-  insecure: "Browsers deliver them only to pages that came over https.",
-  homeScreen:
-    "On an iPhone or iPad, add this page to the home screen first, and open it from there.",
-  unsupported: "This browser cannot deliver them.",
+  insecure: () => t("Browsers deliver them only to pages that came over https."),
+  homeScreen: () =>
+    t("On an iPhone or iPad, add this page to the home screen first, and open it from there."),
+  unsupported: () => t("This browser cannot deliver them."),
 };
 
 const errors = {
-  rejected: "The push service refused the last push.",
-  keyRefused: "The push service does not accept the relay's key. Turn it off and on again.",
-  throttled: "The push service asks the relay to wait.",
-  unavailable: "The push service does not answer the relay, which tries again.",
-  notAllowed: "The relay's owner does not allow this browser's push service.",
+  rejected: () => t("The push service refused the last push."),
+  keyRefused: () =>
+    t("The push service does not accept the relay's key. Turn it off and on again."),
+  throttled: () => t("The push service asks the relay to wait."),
+  unavailable: () => t("The push service does not answer the relay, which tries again."),
+  notAllowed: () => t("The relay's owner does not allow this browser's push service."),
 };
 
 /**
@@ -28,21 +31,22 @@ export function wakesModel(state, now, minutesAhead) {
 
 function textOf(state, now, minutesAhead) {
   const { obstacle, permission, isOn, wakeKey, wake, problem } = state;
-  if (obstacle) return obstacles[obstacle];
+  if (obstacle) return obstacles[obstacle]();
   if (permission === "denied") {
-    return "This browser blocks notifications of this page. Allow them in its settings for this "
-      + "site.";
+    return t("This browser blocks notifications of this page. Allow them in its settings for this "
+      + "site.");
   }
   if (problem) return problem;
-  if (wakeKey === null) return "This relay sends none. Its owner can change that.";
+  if (wakeKey === null) return t("This relay sends none. Its owner can change that.");
   return isOn && wake !== undefined ? wakeText(wake, now, minutesAhead) : "";
 }
 
 function wakeText(wake, now, minutesAhead) {
-  if (wake === null) return "The relay does not know of it. Turn it off and on again.";
+  if (wake === null) return t("The relay does not know of it. Turn it off and on again.");
   const { state, verifiedAt, answeredAt, error } = wake;
   const proved = Math.max(verifiedAt ?? 0, answeredAt ?? 0);
-  const text = state === "verified" ? `Works, last proved ${ago(proved, now, minutesAhead)}.`
-    : "Waiting for the first push, which proves that they arrive.";
-  return Object.hasOwn(errors, error ?? "") ? `${text} ${errors[error]}` : text;
+  const text = state === "verified"
+    ? t("Works, last proved {when}.", { when: ago(proved, now, minutesAhead) })
+    : t("Waiting for the first push, which proves that they arrive.");
+  return joinSentences([text, Object.hasOwn(errors, error ?? "") && errors[error]()]);
 }

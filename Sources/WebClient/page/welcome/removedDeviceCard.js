@@ -4,6 +4,7 @@ import { download } from "../components/download.js";
 import { element, setText, show } from "../components/element.js";
 import { errorText } from "../text/syncText.js";
 import { waitingImages } from "../clipboard/imageOutbox.js";
+import { t } from "../language/language.js";
 import { copyOf, removedDevice, signOutQuestion } from "./welcomeModel.js";
 
 /** Card for a browser that was removed from its account: shows unsent changes, offers a copy and
@@ -16,13 +17,13 @@ export class RemovedDeviceCard {
   #rows = element("ul", { class: "left-rows" });
   #rest = element("p", { class: "muted small" });
   #hint = element("p", { class: "hint" });
-  #save = button("Save a copy", () => this.#saveCopy());
+  #save = button(t("Save a copy"), () => this.#saveCopy());
   #unsent = [];
   #shown = "";
   node = element("div", { class: "card stack", hidden: true },
     this.#why, this.#title, this.#rows, this.#rest, this.#hint,
     element("div", { class: "actions" }, this.#save,
-      button("Sign out of this browser", () => this.#signOut(), { kind: "danger" })));
+      button(t("Sign out of this browser"), () => this.#signOut(), { kind: "danger" })));
 
   constructor(controller, showProblem) {
     this.#controller = controller;
@@ -45,7 +46,7 @@ export class RemovedDeviceCard {
     setText(this.#why, left.why);
     setText(this.#title, left.title);
     this.#rows.replaceChildren(...left.rows.map((row) => element("li", {}, row)));
-    setText(this.#rest, `And ${left.rest} more.`);
+    setText(this.#rest, t("And {count} more.", { count: left.rest }));
     show(this.#rest, left.rest > 0);
     setText(this.#hint, left.hint);
     show(this.#save, left.rows.length > 0);

@@ -1,15 +1,16 @@
 import { button, field, form } from "../components/controls.js";
 import { element, setText, show } from "../components/element.js";
+import { t, tCount } from "../language/language.js";
 import { codeIn } from "../text/deviceText.js";
-import { plural } from "../text/time.js";
 
 /** Card that asks for the second half of a code, which opens the account's keys. */
 export class SecondHalfCard {
   #input = element("input", { type: "text", autocomplete: "off", autocapitalize: "characters",
     spellcheck: "false", placeholder: "XXXX-XXXX-XXXX", class: "code-input", maxlength: 200 });
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
-  #go = element("button", { type: "submit", class: "button primary wide" }, "Open the account");
-  #stop = button("Cancel", () => this.cancel(), { class: "button wide" });
+  #go = element("button", { type: "submit", class: "button primary wide" },
+    t("Open the account"));
+  #stop = button(t("Cancel"), () => this.cancel(), { class: "button wide" });
   /** Ends the question that is open. */
   #answer = null;
   #progress;
@@ -20,10 +21,10 @@ export class SecondHalfCard {
   constructor(progress) {
     this.#progress = progress;
     this.node = form({ class: "card stack", hidden: true }, () => this.#submit(),
-      element("h2", {}, "The code's second half"),
-      element("p", {}, "The relay cannot read this account. Type the last 12 letters of the code "
-        + "that the other device shows: they open the account, and stay in this browser."),
-      field("Second half", this.#input),
+      element("h2", {}, t("The code's second half")),
+      element("p", {}, t("The relay cannot read this account. Type the last 12 letters of the "
+        + "code that the other device shows: they open the account, and stay in this browser.")),
+      field(t("Second half"), this.#input),
       this.#problem, this.#go, this.#stop);
   }
 
@@ -38,8 +39,11 @@ export class SecondHalfCard {
     this.#setBusy(false);
     show(this.#problem, isWrong);
     if (isWrong) {
-      this.#showProblem("That is not the second half of this code. Compare it with the other "
-        + `device: ${plural(triesLeft, "try", "tries")} left.`);
+      this.#showProblem(tCount(triesLeft,
+        "That is not the second half of this code. Compare it with the other device: {count} try "
+          + "left.",
+        "That is not the second half of this code. Compare it with the other device: {count} tries "
+          + "left."));
     }
     this.#input.focus();
     this.#input.select();
@@ -56,7 +60,7 @@ export class SecondHalfCard {
 
   #submit() {
     if (codeIn(this.#input.value)) this.#end(this.#input.value);
-    else this.#showProblem("The second half has 12 letters and digits, in groups of four.");
+    else this.#showProblem(t("The second half has 12 letters and digits, in groups of four."));
   }
 
   #end(answer) {

@@ -1,7 +1,8 @@
 import { memosApp } from "../../apps/memos/memosApp.js";
 import { serialize } from "../../lockstep.js";
+import { t, tCount } from "../language/language.js";
 import { titleText } from "../memos/memoSearch.js";
-import { plural } from "../text/time.js";
+import { joinSentences, zoneText } from "../text/sentences.js";
 
 /** Maximum number of rows of unsent changes; further ones are only counted. */
 const rowsShown = 20;
@@ -19,23 +20,26 @@ export function removedDevice({ accountID }, unsent) {
   if (accountID === null) return null;
   const rows = unsent.slice(0, rowsShown).map(rowOf);
   return {
-    why: "This browser is not a device of its account any more: it was removed, or an older copy "
-      + "of the relay was put back.",
-    title: unsent.length === 0 ? "All that is here was sent"
-      : `${plural(unsent.length, "change")} that no other device has`,
+    why: t("This browser is not a device of its account any more: it was removed, or an older copy "
+      + "of the relay was put back."),
+    title: unsent.length === 0 ? t("All that is here was sent")
+      : tCount(unsent.length, "{count} change that no other device has",
+        "{count} changes that no other device has"),
     rows, rest: unsent.length - rows.length,
-    hint: "Pair it with the same account again, and what it has not sent goes out. To use it for "
-      + "another account, sign out first: all that is kept here goes.",
+    hint: t("Pair it with the same account again, and what it has not sent goes out. To use it for "
+      + "another account, sign out first: all that is kept here goes."),
   };
 }
 
 function rowOf({ zone, fields }) {
-  if (fields === null) return `${zone}: something was deleted`;
+  const name = zoneText(zone);
+  if (fields === null) return t("{zone}: something was deleted", { zone: name });
   const text = [fields.title, fields.name, fields.content].find(
     (it) => typeof it === "string" && it.trim() !== "");
   // Other records (the timer, settings) contain no text of a person.
-  if (text === undefined) return `${zone}: a change`;
-  return `${zone}: ${zone === memosApp.zone ? titleText({ title: text }) : text.trim()}`;
+  if (text === undefined) return t("{zone}: a change", { zone: name });
+  return t("{zone}: {text}",
+    { zone: name, text: zone === memosApp.zone ? titleText({ title: text }) : text.trim() });
 }
 
 /** Returns the content of a file with all unsent changes, for a person to keep. */
@@ -50,13 +54,13 @@ export function copyOf(unsent) { return `${serialize({ changes: unsent })}\n`; }
  */
 export function signOutQuestion({ waiting, parkedCount, askingCount, state }, images) {
   const unsent = waiting + parkedCount + askingCount + images;
-  const lost = unsent > 0
-    ? ` ${plural(unsent, "change")} that no other device has would be lost.` : "";
-  const offline = state === "offline"
-    ? " Without a connection this browser stays in the account's list." : "";
   return {
-    title: "Sign out of this browser?", yes: unsent > 0 ? "Sign out and lose them" : "Sign out",
-    words: `All that is kept here goes from this browser.${lost}${offline}`,
+    title: t("Sign out of this browser?"),
+    yes: unsent > 0 ? t("Sign out and lose them") : t("Sign out"),
+    words: joinSentences([t("All that is kept here goes from this browser."),
+      unsent > 0 && tCount(unsent, "{count} change that no other device has would be lost.",
+        "{count} changes that no other device has would be lost."),
+      state === "offline" && t("Without a connection this browser stays in the account's list.")]),
     hasUnsent: unsent > 0, unsent,
   };
 }

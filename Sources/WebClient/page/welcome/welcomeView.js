@@ -5,39 +5,40 @@ import { KeyProgress } from "../components/keyProgress.js";
 import { showPhrase } from "../components/recoveryPhrase.js";
 import { KeysCard } from "../devices/keysCard.js";
 import { takeFreeName } from "../devices/ownName.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { codeIn, halvesOf } from "../text/deviceText.js";
 import { errorText } from "../text/syncText.js";
 import { RemovedDeviceCard } from "./removedDeviceCard.js";
 import { SecondHalfCard } from "./secondHalfCard.js";
 
-const about = "A timer, a clipboard, memos and habits, in step on all your devices.";
-const offered = "A link brought a pairing code. Press Pair, and this browser is a device of its "
-  + "account.";
-const needsKeysText = "This browser is in the account now. The relay cannot read what is in it: "
-  + "type the words of the recovery phrase, or a code of a device that still has the account.";
+const about = () => t("A timer, a clipboard, memos and habits, in step on all your devices.");
+const offered = () => t("A link brought a pairing code. Press Pair, and this browser is a device "
+  + "of its account.");
+const needsKeysText = () => t("This browser is in the account now. The relay cannot read what is "
+  + "in it: type the words of the recovery phrase, or a code of a device that still has the account.");
 
 /** Name under which the browser keeps the account whose keys are asked for first. */
 const asksKeysOf = "lockstep asks keys of";
 
 /** First view for a person: makes this browser a device of an account. */
 export class WelcomeView {
-  title = "Welcome";
+  title = t("Welcome");
   #controller;
   #defaultName;
   #code = element("input", { type: "text", autocomplete: "off", autocapitalize: "characters",
     spellcheck: "false", placeholder: "XXXX-XXXX-XXXX", class: "code-input", maxlength: 200 });
   #name = element("input", { type: "text", autocomplete: "off", maxlength: limits.deviceName });
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
-  #pair = element("button", { type: "submit", class: "button primary wide" }, "Pair");
-  #create = button("Make a new account", () => this.#join(null), { class: "button wide" });
+  #pair = element("button", { type: "submit", class: "button primary wide" }, t("Pair"));
+  #create = button(t("Make a new account"), () => this.#join(null), { class: "button wide" });
   #sealed = element("input", { type: "checkbox", checked: true });
   #sealedLabel = element("label", { class: "check small" }, this.#sealed,
-    "Seal it: the relay stores it, and cannot read it");
-  #or = element("p", { class: "or" }, element("span", {}, "or"));
+    t("Seal it: the relay stores it, and cannot read it"));
+  #or = element("p", { class: "or" }, element("span", {}, t("or")));
   #lead = element("p", { class: "lead" });
   #closed = element("p", { class: "hint centered", hidden: true },
-    "The owner of this relay makes the accounts. Ask for a pairing code, or a link.");
+    t("The owner of this relay makes the accounts. Ask for a pairing code, or a link."));
   /** False if the relay makes accounts for no one; null until it is known. */
   #isOpen = null;
   #isAsking = false;
@@ -65,24 +66,24 @@ export class WelcomeView {
     this.#defaultName = name;
     this.#name.value = name;
     this.#progress = new KeyProgress(
-      controller.browser.keyWorker, "Opening the account's keys…");
+      controller.browser.keyWorker, t("Opening the account's keys…"));
     this.#secondHalf = new SecondHalfCard(this.#progress);
     this.#keys = new KeysCard(controller, () => this.#changed(),
-      button("Not now", () => this.#setAsksKeysOf(null), { class: "button wide" }));
+      button(t("Not now"), () => this.#setAsksKeysOf(null), { class: "button wide" }));
     this.#left = new RemovedDeviceCard(controller, (words) => this.#showProblem(words));
     this.#form = form({ class: "card stack" }, () => this.#pairByCode(),
-      field("Pairing code", this.#code,
-        "12 or 24 letters, from a device of the account, or from the relay's owner."),
-      field("This browser's name", this.#name),
+      field(t("Pairing code"), this.#code,
+        t("12 or 24 letters, from a device of the account, or from the relay's owner.")),
+      field(t("This browser's name"), this.#name),
       this.#problem, this.#progress.node, this.#pair,
       this.#or, this.#create, this.#sealedLabel, this.#closed,
       element("p", { class: "hint centered" },
-        "No name, no password: the account lives on your devices."));
+        t("No name, no password: the account lives on your devices.")));
     this.node = element("section", { class: "welcome", "aria-labelledby": "welcome-title" },
       element("img", { src: "page/icons/icon.svg", alt: "", width: 56, height: 56 }),
       element("h1", { id: "welcome-title" }, "Lockstep"),
       this.#lead, this.#left.node, this.#form, this.#secondHalf.node);
-    setText(this.#lead, about);
+    setText(this.#lead, about());
   }
 
   /** True if this view is to be shown, also in a browser that has an account. */
@@ -108,14 +109,14 @@ export class WelcomeView {
     const [half, second] = halvesOf(codeIn(code) ?? code);
     this.#offered = second === "" ? codeIn(code) : half;
     this.#code.value = half;
-    setText(this.#lead, offered);
+    setText(this.#lead, offered());
     this.show();
   }
 
   show() {
     const { accountID } = this.#controller.status;
     this.#left.show();
-    this.#keys.show(needsKeysText);
+    this.#keys.show(needsKeysText());
     if (!this.#asksKeys) this.#keys.node.remove();
     else if (this.#keys.node.parentNode === null) this.node.append(this.#keys.node);
     if (!this.#isAskingHalf) {
@@ -155,13 +156,13 @@ export class WelcomeView {
     if (code) return this.#join(this.#offered && halvesOf(this.#offered)[0] === code
       ? this.#offered : code);
     this.#showProblem(
-      "That is no pairing code: one has 12 or 24 letters and digits, in groups of four.");
+      t("That is no pairing code: one has 12 or 24 letters and digits, in groups of four."));
     this.#code.focus();
   }
 
   async #join(code) {
     const { lockstep } = this.#controller;
-    const deviceName = this.#name.value.trim() || "Browser";
+    const deviceName = this.#name.value.trim() || t("Browser");
     show(this.#problem, false);
     this.#setBusy(true);
     this.#isJoining = true;
@@ -245,13 +246,13 @@ export class WelcomeView {
   #forgetCode() {
     this.#code.value = "";
     this.#offered = null;
-    setText(this.#lead, about);
+    setText(this.#lead, about());
     this.show();
   }
 
   #setBusy(isBusy) {
     for (const it of [this.#pair, this.#create]) it.disabled = isBusy;
-    setText(this.#pair, isBusy ? "One moment…" : "Pair");
+    setText(this.#pair, isBusy ? t("One moment…") : t("Pair"));
   }
 
   #showProblem(words) {
