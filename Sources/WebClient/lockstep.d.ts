@@ -98,6 +98,9 @@ export interface SyncStatus {
   readonly state: SyncState;
   /** Reason of the state, for a person. */
   readonly reason: string | null;
+  /** The same for programs: the code of a refusal, or `network`, `transport`, `lost`, `barred`,
+   * `store`, `notPaired` or `closed`. */
+  readonly reasonCode: string | null;
   /** Relay time since which the device is offline. */
   readonly since: number | null;
   /** Changes that the relay does not have yet. */

@@ -34,6 +34,7 @@ export function systemBrowser() {
     alerts: systemAlerts(),
     choices: new DeviceChoices(memory),
     memory,
+    tabMemory,
     claim,
     alone,
     clipboard: new SystemClipboard(navigator.clipboard),
@@ -69,6 +70,22 @@ const memory = {
     }
   },
 };
+
+/** Small values that only this tab has, also after it is loaded again; none where a browser refuses
+ * to keep them. */
+const tabMemory = {
+  read: (name) => allowed(() => sessionStorage.getItem(name)),
+  write: (name, text) => allowed(() => sessionStorage.setItem(name, text)),
+  remove: (name) => allowed(() => sessionStorage.removeItem(name)),
+};
+
+function allowed(act) {
+  try {
+    return act();
+  } catch {
+    return null;
+  }
+}
 
 /** Returns the storage of what belongs to this browser alone; null if the browser has none for the
  * page. */

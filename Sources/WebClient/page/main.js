@@ -19,6 +19,7 @@ try {
   const browser = systemBrowser();
   await loadLanguage(languageFor(browser.choices.language, navigator.languages));
   document.documentElement.lang = currentLanguage();
+  browser.push.keepLanguage(currentLanguage()).catch(() => {});
   const lockstep = await Lockstep.open({ relay: location.origin, apps, readAhead,
     scrypt: (...request) => browser.keyWorker.derive(...request) });
   const page = new Page(lockstep, {

@@ -10,6 +10,7 @@ import { t } from "./language/language.js";
 import { memoInAddress } from "./memos/memoAddress.js";
 import { LaterView } from "./shell/laterView.js";
 import { Shell } from "./shell/shell.js";
+import { TypedTexts } from "./shell/typedTexts.js";
 import { TimerAlerts } from "./timer/alerts/timerAlerts.js";
 import { countingIcon, timerModel } from "./timer/timerModel.js";
 import { TimerView } from "./timer/timerView.js";
@@ -34,18 +35,22 @@ export class Page {
   #isDue = false;
   /** Views that a person may not open, and that need much code. */
   #laterViews;
+  #typed;
+  #typedViews;
 
   constructor(lockstep, { browser, place, deviceName }) {
     this.#browser = browser;
     this.#controller = new AppController(lockstep, browser);
     this.#notices = new Notices(browser);
+    this.#typed = new TypedTexts(browser.tabMemory);
     this.#wakes = new WakeSwitch(this.#controller, browser.push);
     const notify = (...words) => this.#notices.show(...words);
     this.#alerts = new TimerAlerts(this.#controller, (words) => {
       if (!this.#notices.isOffering) notify(words);
     }, () => this.#show());
-    const parts = [this.#controller, notify, { wakes: this.#wakes, alerts: this.#alerts }];
-    const reload = () => location.reload();
+    const reload = () => this.#reload();
+    const parts = [this.#controller, notify,
+      { wakes: this.#wakes, alerts: this.#alerts, reload }];
     this.#laterViews = {
       memos: new LaterView({ title: t("Memos"), zone: memosApp.zone, reload,
         load: () => import("./memos/memosView.js").then((it) => new it.MemosView(...parts)) }),
@@ -58,7 +63,10 @@ export class Page {
     const { memos, files, devices } = this.#laterViews;
     const views = { timer: new TimerView(...parts), clipboard: new ClipboardView(...parts), memos,
       habits: new HabitsView(...parts), files, devices };
-    this.#welcome = new WelcomeView(this.#controller, deviceName, () => this.#scheduleShow());
+    this.#welcome = new WelcomeView(this.#controller, deviceName,
+      { changed: () => this.#scheduleShow(), reload });
+    this.#typedViews = [["welcome", this.#welcome], ...Object.entries(views)];
+    this.#typed.restore(this.#typedViews);
     this.#shell = new Shell(this.#controller, {
       place, notices: this.#notices, welcome: this.#welcome,
       views: Object.entries(views).map(([name, view]) => ({ name, view })),
@@ -109,7 +117,13 @@ export class Page {
 
   offerReload() {
     this.#notices.show(t("A new version of Lockstep is here."),
-      { words: t("Reload"), act: () => location.reload() });
+      { words: t("Reload"), act: () => this.#reload() });
+  }
+
+  /** Loads the page again, and keeps what was typed. */
+  #reload() {
+    this.#typed.keep(this.#typedViews);
+    location.reload();
   }
 
   /** Opens the view, or the memo, in the address. */

@@ -46,10 +46,9 @@ const mustNotify = /AppleWebKit\/(?!.*Chrome\/)/u.test(self.navigator.userAgent)
 const notificationTag = "lockstep changes";
 /** Tag of the notification for the proof of a renewed subscription. */
 const renewalTag = "lockstep renewal";
-/** What Safari shows if it did not run the worker, as in `page/wakes/browserPush.js`; null for
- * other browsers. */
-const fallback = mustNotify && /^https:\/\/.{1,151}$/u.test(self.location.origin)
-  ? { title: "Something changed in Lockstep.", navigate: `${self.location.origin}/` } : null;
+/** Cache and path of the entry with the page's language, which the page writes
+ * (`page/wakes/browserPush.js`). */
+const languageEntry = { cache: "lockstep language", path: "/language" };
 
 self.addEventListener("push", (event) => event.waitUntil(handlePush(event)));
 
@@ -72,13 +71,32 @@ async function handlePush(event) {
   }
   for (const page of pages) page.postMessage({ kind: "wake" });
   if (areInView(pages)) {
-    await notifyBriefly("Changes arrived.");
+    await notifyBriefly((await readTexts()).arrived);
   } else {
-    const news = await newsOf(token, signal).catch(() => ({ text: "Something changed." }));
+    const news = await newsOf(token, signal)
+      .catch(async () => ({ text: (await readTexts()).something }));
     await notify({ ...news, isDeclarative: Boolean(event.notification) });
   }
   // At the end: a browser may take long to subscribe, and must have shown a notification.
   if (typeof newKey === "string") await keepRegistered(signal).catch(() => {});
+}
+
+/** Returns the texts of the page's language; those in English if it cannot be read. */
+async function readTexts() {
+  try {
+    const entry = await (await caches.open(languageEntry.cache)).match(languageEntry.path);
+    return wakeTexts.textsIn(await entry?.text());
+  } catch {
+    return wakeTexts.textsIn("en");
+  }
+}
+
+/** Returns what Safari shows if it did not run the worker, as in `page/wakes/browserPush.js`; null
+ * for other browsers. */
+async function fallback() {
+  const isShown = mustNotify && /^https:\/\/.{1,151}$/u.test(self.location.origin);
+  return isShown ? { title: (await readTexts()).inLockstep, navigate: `${self.location.origin}/` }
+    : null;
 }
 
 /** Returns an empty message for one of another version, and for text that is not the relay's. */
@@ -98,9 +116,8 @@ async function handleCode(code, signal, pages) {
   const cache = await caches.open(wakeCache);
   if (!await cache.match(choicePath)) return notifyOfRenewal(isProved, pages);
   if (isProved) await cache.delete(choicePath);
-  const text = isProved ? "Notifications work here."
-    : "Notifications could not be turned on. Open the page to try again.";
-  return notify({ text, view: "devices" });
+  const { works, failed } = await readTexts();
+  return notify({ text: isProved ? works : failed, view: "devices" });
 }
 
 async function sendBack(code, signal) {
@@ -153,7 +170,8 @@ async function newsOf(newest, signal) {
   const clock = { now: Date.now() + offset,
     minutesAhead: (instant) => -new Date(instant).getTimezoneOffset() };
   // A notification that replaces another is silent, except at a change of the timer.
-  return { ...wakeTexts.told(summary, clock), at: clock.now, isAlert: summary.timer !== timer };
+  return { ...wakeTexts.told(summary, clock, await readTexts()), at: clock.now,
+    isAlert: summary.timer !== timer };
 }
 
 /** Returns the relay's answer as its text and as the page that it contains. */
@@ -278,7 +296,8 @@ async function closeAll(tag) {
 /** Shows as little as a browser allows for a push without news. Chrome and Firefox are content with
  * a page in view, and with a notification that is already there; WebKit counts each push. */
 async function notifyOfRenewal(isProved, pages) {
-  const text = isProved ? "Notifications were renewed." : "Open the page to renew notifications.";
+  const { renewed, renew } = await readTexts();
+  const text = isProved ? renewed : renew;
   if (mustNotify) return notifyBriefly(text);
   const shown = await self.registration.getNotifications();
   if (areInView(pages) || shown.length > 0) return;
@@ -337,8 +356,9 @@ async function register(subscription, { token, signal }) {
   const { endpoint, keys, expirationTime } = subscription.toJSON();
   const ends = Number.isFinite(expirationTime) ? { expiresAt: Math.floor(expirationTime) } : {};
   const wakeKey = subscribedKey(subscription);
+  const notification = await fallback();
   const body = { kind: "webpush", endpoint, p256dh: keys.p256dh, auth: keys.auth,
-    ...wakeKey && { wakeKey }, ...ends, ...fallback && { notification: fallback } };
+    ...wakeKey && { wakeKey }, ...ends, ...notification && { notification } };
   await request(`/v1/wakes/${wakeID}`, { token, method: "PUT", body, signal });
 }
 

@@ -68,6 +68,62 @@ for (const [name, table] of Object.entries({ chinese, japanese })) {
   });
 }
 
+/** Files of the page whose texts are not translated yet. */
+const untranslated = [
+  /^(?:timer|habits)\/|^text\/(?:time|periods)\.js$/u,
+  /^(?:memos|clipboard|vault)\//u,
+];
+
+/** Literals that read like texts, and that no person sees. */
+const notTexts = [
+  "appController.js: Keys", "devices/devicesModel.js: Keys", "devices/lastDevice.js: Keys",
+  "devices/pairCard.js: Keys",
+  // Names of browsers and systems, as they are in every language.
+  ...["Edge", "Opera", "Firefox", "Chrome", "Safari", "Android", "Windows", "Mac", "Chromebook",
+    "Linux"].map((name) => `text/deviceText.js: ${name}`),
+  // Errors that the page itself handles.
+  "store/pageStore.js: another tab keeps the store from being opened",
+  "text/syncText.js: no store",
+];
+
+const names = /^(?:Escape|Enter|Tab|Home|End|Page\w+|Arrow\w+|\w*Error|GET|…?Lockstep)$/u;
+
+/** True for a literal that looks like a text: a word with a capital, or three words. */
+const looksLikeText = (literal) => !names.test(literal)
+  && (/^\W*[A-Z][a-z]+(?![\w-]|:\/)/u.test(literal)
+    || (/[a-z]{2,} [a-z]{2,} [a-z]{3,}/u.test(literal) && / the |[.!?…]$|;|, /u.test(literal)));
+
+/** Returns the literals of the code outside of texts, comments and imports. */
+function literalsOf(code) {
+  const bare = code.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|^import[\s\S]*?;$/gmu, "");
+  const inTexts = /(?<![\w.#])(?:t|tCount)\((?:[^"();]*,)?\s*(?:"(?:[^"\\]|\\.)*"[\s+,]*)+/gu;
+  return [...bare.replace(inTexts, "").matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/gu)]
+    .map(([, plain, template]) => plain ?? template.replace(/\$\{[^}]*\}/gu, "…"));
+}
+
+test("each text of the page is in the tables: no other literal looks like one", () => {
+  const found = sources.filter(({ path }) => !untranslated.some((it) => it.test(path)))
+    .flatMap(({ path, code }) => literalsOf(code).filter(looksLikeText)
+      .map((literal) => `${path}: ${literal}`))
+    .filter((it) => !notTexts.includes(it));
+  assert.deepEqual(found, []);
+});
+
+test("the rule finds a text that was forgotten, and no other literal", () => {
+  const code = 'element("p", { class: "row wide" }, "Not sent yet"); t("Sent"); say("Reload");\n'
+    + "notify(`Removed ${name}.`); // \"A comment\"\n";
+  assert.deepEqual(literalsOf(code).filter(looksLikeText),
+    ["Not sent yet", "Reload", "Removed …."]);
+});
+
+test("a text stands once in each table", () => {
+  for (const name of ["chinese", "japanese"]) {
+    const code = readFileSync(new URL(`language/${name}.js`, root), "utf8");
+    const keys = [...code.matchAll(/^ {2}("(?:[^"\\]|\\.)*"|\[[\s\S]*?\]):/gmu)].map(([, it]) => it);
+    assert.deepEqual(keys.filter((it, index) => keys.indexOf(it) !== index), [], name);
+  }
+});
+
 test("the browser's languages choose the page's, and a person's choice comes first", () => {
   assert.equal(languageFor(null, ["de-AT", "ja-JP", "en"]), "ja");
   assert.equal(languageFor(null, ["zh-CN"]), "zh-Hans");

@@ -20,6 +20,17 @@ test("a letter alone is a shortcut, and what belongs to another is not", () => {
   }
 });
 
+test("while an input method composes a text, no key is a shortcut", () => {
+  // Chromium and Firefox name the key that the input method takes "Process"; Safari ends the
+  // composition first, and shows with the key code that the key was the input method's.
+  const keys = [..."abcdefghijklmnopqrstuvwxyz1234567890?/ ", "Enter", "Process", "あ", "的"];
+  for (const key of keys) {
+    for (const sign of [{ isComposing: true }, { keyCode: 229 }]) {
+      assert.equal(press(key, { code: "KeyA", ...sign }), null, key);
+    }
+  }
+});
+
 test("text fields get all keys, and buttons the space key", () => {
   for (const field of ["textarea", "contenteditable", "select"]) {
     assert.equal(press("s", { target: focused(field) }), null, field);

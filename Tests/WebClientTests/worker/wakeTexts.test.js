@@ -6,7 +6,7 @@ import { TestWorker } from "../support/testWorker.js";
 
 // The texts of notifications.
 
-const { nothing, added, told } = new TestWorker().texts;
+const { nothing, added, told, textsIn } = new TestWorker().texts;
 const now = Date.UTC(2026, 2, 15, 12);
 const clock = (minutesAhead = 0) => ({ now, minutesAhead: () => minutesAhead });
 const record = (zone, name, fields = {}, device = "phone") => ({ zone, name, fields, device });
@@ -24,6 +24,35 @@ test("each app has its sentence, and what another app stores is something else",
   assert.equal(textOf(record("__proto__", "a")), "Something changed.");
   assert.equal(textOf(record("toString", "constructor")), "Something changed.");
   assert.equal(textOf(), "All changes are here already.");
+});
+
+test("the texts are in the language of the page, and in English if it has left none", () => {
+  const zones = ["Memos", "Timer", "Todos"].map((zone) => record(zone, "n"));
+  const textIn = (language) => told(summaryOf(...zones), clock(), textsIn(language)).text;
+  assert.equal(textIn("ja"),
+    "タイマーが変更されました。1件のメモが変更されました。ほかにも変更があります。");
+  assert.equal(textIn("zh-Hans"), "计时器有更改。1 条备忘录有更改。还有其他更改。");
+  for (const language of ["en", "tlh", "toString", undefined]) {
+    assert.equal(textIn(language), "Timer changed. 1 memo changed. More changed.");
+  }
+});
+
+test("each language has all texts, and shows each value", () => {
+  const english = textsIn("en");
+  const values = { phase: "<phase>", ended: "<ended>", time: "<time>" };
+  const shown = (text) => (typeof text === "function" ? text(values).match(/<\w+>/gu)?.sort() : "");
+  for (const texts of [textsIn("zh-Hans"), textsIn("ja")]) {
+    assert.deepEqual(Object.keys(texts).sort(), Object.keys(english).sort());
+    for (const part of ["phases", "zones"]) {
+      assert.deepEqual(Object.keys(texts[part]), Object.keys(english[part]), part);
+    }
+    for (const [name, text] of Object.entries(english)) {
+      assert.deepEqual(shown(texts[name]), shown(text), name);
+    }
+    // The words are none of English, except for the program's name.
+    const all = JSON.stringify(texts) + Object.values(texts.zones).map((it) => it(2)).join("");
+    assert.doesNotMatch(all.replaceAll("Lockstep", "").replace(/"\w+":/gu, ""), /[A-Za-z]/u);
+  }
 });
 
 test("a notification opens the view of its first sentence; the page has none of the vault", () => {

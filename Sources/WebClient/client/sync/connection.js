@@ -15,7 +15,8 @@ import { SocketUplink } from "../transport/socketUplink.js";
 export class Connection {
   /** Failure that a person must resolve: `{code, reason, isStore}`; null: none. */
   failure = null;
-  /** Start (relay time) and reason of the period without sync: `{since, reason}`; null: none. */
+  /** Start (relay time) and reason of the period without sync, `{since, reason, code}`; null:
+   * none. */
   outage = null;
   /** The last refusal with a wait. */
   pause = null;
@@ -138,7 +139,7 @@ export class Connection {
    * milliseconds */
   storeFailed(reason) {
     this.#closeUplinks();
-    this.#recordOutage(reason);
+    this.#recordOutage(reason, "store");
     this.failure = { code: "store", reason, isStore: true };
     return Math.max(this.#nextDelay(), limits.storeRetryMilliseconds);
   }
@@ -290,7 +291,7 @@ export class Connection {
 
   #failed({ why, reason, refusal }) {
     this.#closeUplinks();
-    this.#recordOutage(reason);
+    this.#recordOutage(reason, refusal?.code ?? why);
     if (why === "transport") this.#selector.transportFailed(this.#environment.monotonic());
     if (why === "barred") {
       this.failure = { code: "barred", reason: `${reason}, for a reason that is not known here` };
@@ -310,14 +311,15 @@ export class Connection {
 
   #fail({ code, detail }) {
     this.#closeUplinks();
-    this.#recordOutage(detail);
+    this.#recordOutage(detail, code);
     this.failure = { code, reason: detail };
   }
 
   #pauseSync(refusal) {
     // A wait that the relay requests does not end when the network changes.
     const isOwnDelay = requestedDelay(refusal) === 0;
-    this.pause = { since: this.#relayTime, reason: refusal.detail, isOwnDelay };
+    this.pause = { since: this.#relayTime, reason: refusal.detail, code: refusal.code,
+      isOwnDelay };
     this.#deadlines.resume.set(this.#nextDelay(refusal), () => {
       this.#resume();
       this.#onEvent();
@@ -330,10 +332,10 @@ export class Connection {
     this.#engine.resume();
   }
 
-  #recordOutage(reason) {
+  #recordOutage(reason, code) {
     this.#engine.offline();
     this.#cutLongPoll = null;
-    this.outage = { since: this.outage?.since ?? this.#relayTime, reason };
+    this.outage = { since: this.outage?.since ?? this.#relayTime, reason, code };
   }
 
   #closeUplinks() {

@@ -14,8 +14,12 @@
  * - `plan`: the account's plan includes nothing.
  * - `failed`: sync is stopped until a person acts.
  *
- * @typedef {{state: string, reason: string | null, since: number | null, waiting: number,
- *   lastSync: number | null, transport: string | null, parked: object[], parkedCount: number,
+ * `reasonCode`: the reason for programs, such as the code of a refusal, "network" (the browser has
+ * none), "transport" or "lost" (the connection), "barred" (by an unknown refusal) or "store".
+ *
+ * @typedef {{state: string, reason: string | null, reasonCode: string | null,
+ *   since: number | null, waiting: number, lastSync: number | null, transport: string | null,
+ *   parked: object[], parkedCount: number,
  *   asking: object[], askingCount: number, setAsideCount: number, unreadableCount: number,
  *   needsKeys: boolean, lockedZones: string[], blockedZones: string[], zonesOutOfScope: string[],
  *   clockOffset: number | null,
@@ -67,15 +71,19 @@ export function statusOf({ engine, connection, isLoaded, identity, lastSync, sto
 }
 
 function stateOf(engine, { failure, outage, pause }, isLoaded, identity) {
-  const result = (state, reason = null, since = null) => ({ state, reason, since });
+  const result = (state, { reason = null, code: reasonCode = null, since = null } = {}) =>
+    ({ state, reason, reasonCode, since });
   if (failure) {
     const states = { badToken: "needsPairing", planRequired: "plan" };
-    return result(states[failure.code] ?? "failed", failure.reason);
+    return result(states[failure.code] ?? "failed", { ...failure, since: null });
   }
   if (!isLoaded) return result("syncing");
-  if (!identity) return result("needsPairing", "this device belongs to no account yet");
-  if (outage) return result("offline", outage.reason, outage.since);
-  if (engine.isPaused && pause) return result("offline", pause.reason, pause.since);
+  if (!identity) {
+    return result("needsPairing",
+      { reason: "this device belongs to no account yet", code: "notPaired" });
+  }
+  if (outage) return result("offline", outage);
+  if (engine.isPaused && pause) return result("offline", pause);
   if (!engine.isInSync) return result("syncing");
   const { parkedCount, askingCount, unreadableCount = 0, lockedZones = [], unsent } = engine.outbox;
   const count = parkedCount + askingCount + unreadableCount + lockedZones.length + unsent;

@@ -128,7 +128,8 @@ export class Tabs {
   close(reason = null) {
     if (this.#isClosed) return undefined;
     this.#isClosed = true;
-    this.#setStatus({ ...this.status, state: "closed", reason, transport: null });
+    this.#setStatus({ ...this.status, state: "closed", reason,
+      reasonCode: reason === null ? null : "closed", transport: null });
     this.#ping.clear();
     this.#agent?.stop();
     this.#agent = null;

@@ -69,6 +69,9 @@ export class ClipboardView {
       this.#search, this.#list, this.#empty, this.#none);
   }
 
+  /** Fields whose text outlives a reload by the page. */
+  get drafts() { return { text: this.#text }; }
+
   enter() {
     document.addEventListener("paste", this.#pasted);
     this.#isShareDue = true;

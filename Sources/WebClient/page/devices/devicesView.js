@@ -5,6 +5,7 @@ import { KeyedList } from "../components/keyedList.js";
 import { waitingImages } from "../clipboard/imageOutbox.js";
 import { t } from "../language/language.js";
 import { limits } from "../limits.js";
+import { languageField } from "../shell/languageField.js";
 import { ownScopeText } from "../text/scopeText.js";
 import { joinSentences } from "../text/sentences.js";
 import { errorText } from "../text/syncText.js";
@@ -33,7 +34,7 @@ export class DevicesView {
   #signOutHint = element("p", { class: "hint" });
   #pairAgain = element("p", { class: "problem", role: "status", hidden: true });
 
-  constructor(controller, notify, { wakes }) {
+  constructor(controller, notify, { wakes, reload }) {
     this.#controller = controller;
     this.#notify = notify;
     this.#keys = new KeysCard(controller, () => this.#refreshAll());
@@ -43,6 +44,8 @@ export class DevicesView {
       element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, t("Devices"))),
       this.#list, this.#pairAgain, this.#ownScope, this.#problem, this.#keys.node,
       this.#pair.node, this.#wakes.node,
+      element("section", { class: "card" },
+        languageField(controller.browser.choices, reload)),
       element("div", { class: "sign-out" },
         button(t("Sign out of this browser"), () => this.#signOut(), { kind: "danger" }),
         this.#signOutHint));

@@ -60,11 +60,11 @@ export const chinese = Object.freeze({
   "This browser belongs to an account already. Sign out first to pair it with another.":
     "此浏览器已属于一个账户。要与其他账户配对，请先退出登录。",
   "This list": "此列表",
-  ["This page came over plain http: it cannot be installed or opened without a connection, "
-      + "and others in the network can read along."]:
+  ["This page came over plain http: it cannot be installed or opened without a "
+      + "connection, and others in the network can read along."]:
     "此页面通过未加密的 http 加载：无法安装，也无法离线打开，并且网络中的其他人可以看到内容。",
-  ["This part of the page could not be loaded. It may need the relay, or the relay may have a "
-      + "newer page."]:
+  ["This part of the page could not be loaded. It may need the relay, or the relay may "
+      + "have a newer page."]:
     "无法加载页面的这一部分。可能需要连接中继，或者中继上有更新的页面。",
   "To the first row": "转到第一行",
   "To the next row": "转到下一行",
@@ -99,21 +99,21 @@ export const chinese = Object.freeze({
   "Sign out and lose them": "退出登录并丢弃",
   "Sign out of this browser": "在此浏览器上退出登录",
   "Sign out of this browser?": "要在此浏览器上退出登录吗？",
-  ["That is not the second half of this code. Compare it with the other device: {count} tries "
-      + "left."]:
+  ["That is not the second half of this code. Compare it with the other device: {count} "
+      + "tries left."]:
     "这不是此配对码的后半部分。请与另一台设备上显示的内容核对：还可以尝试 {count} 次。",
   "The code's second half": "配对码的后半部分",
   "The owner of this relay makes the accounts. Ask for a pairing code, or a link.":
     "此中继的账户由管理员创建。请向管理员索取配对码或链接。",
-  ["The relay cannot read this account. Type the last 12 letters of the code that the other "
-      + "device shows: they open the account, and stay in this browser."]:
+  ["The relay cannot read this account. Type the last 12 letters of the code that the "
+      + "other device shows: they open the account, and stay in this browser."]:
     "中继无法读取此账户。请输入另一台设备所显示配对码的最后 12 个字符：它们用于打开账户，并且只留在此浏览器中。",
   "The second half has 12 letters and digits, in groups of four.": "后半部分由 12 个字母和数字组成，每四个一组。",
-  ["This browser is in the account now. The relay cannot read what is in it: type the words "
-      + "of the recovery phrase, or a code of a device that still has the account."]:
+  ["This browser is in the account now. The relay cannot read what is in it: type the "
+      + "words of the recovery phrase, or a code of a device that still has the account."]:
     "此浏览器现已加入账户。中继无法读取账户的内容：请输入恢复短语，或输入仍拥有该账户的设备上的配对码。",
-  ["This browser is not a device of its account any more: it was removed, or an older copy of "
-      + "the relay was put back."]:
+  ["This browser is not a device of its account any more: it was removed, or an older "
+      + "copy of the relay was put back."]:
     "此浏览器已不再是其账户的设备：它已被移除，或者中继恢复到了较早的备份。",
   "This browser's name": "此浏览器的名称",
   "Welcome": "欢迎",
@@ -137,13 +137,13 @@ export const chinese = Object.freeze({
   "Connected now": "当前已连接",
   "Copy code": "拷贝配对码",
   "Copy link": "拷贝链接",
-  ["Devices shows them again. After a device was removed, they are others. To use them: pair "
-      + "a browser with a code of the relay's owner, which then asks for them; in a terminal, "
-      + "lockstep agent key restore."]:
-    "可以在“设备”中再次查看。移除设备后，这些词会改变。使用方法：用中继管理员提供的配对码配对浏览器，浏览器随后会要求输入；在终端中，运行 lockstep agent key "
-      + "restore。",
-  ["Each device with the account's keys shows these six words. Compare them after you have "
-      + "added one: if they differ, remove that device."]:
+  ["Devices shows them again. After a device was removed, they are others. To use them: "
+      + "pair a browser with a code of the relay's owner, which then asks for them; in a "
+      + "terminal, lockstep agent key restore."]:
+    "可以在“设备”中再次查看。移除设备后，这些词会改变。使用方法：用中继管理员提供的配对码配对浏览器，浏览器随后会要求输入；在终端中，运行 lockstep agent "
+      + "key restore。",
+  ["Each device with the account's keys shows these six words. Compare them after you "
+      + "have added one: if they differ, remove that device."]:
     "拥有账户密钥的每台设备都会显示这六个词。添加设备后请进行核对：如果不一致，请移除该设备。",
   "Everything, read-only": "全部内容，只读",
   "For one device, within {count} minutes.": "限一台设备使用，{count} 分钟内有效。",
@@ -188,11 +188,12 @@ export const chinese = Object.freeze({
   "The new device may use the whole account.": "新设备可以使用整个账户。",
   "The new device may use {zones}, and sees nothing else of the account.":
     "新设备可以使用{zones}，看不到账户的其他内容。",
-  ["The other device shows the same words: a browser under Devices, a terminal with lockstep "
-      + "agent key words."]:
+  ["The other device shows the same words: a browser under Devices, a terminal with "
+      + "lockstep agent key words."]:
     "另一台设备会显示相同的词：浏览器在“设备”中显示，终端用 lockstep agent key words 显示。",
-  ["The phrase has 17 words, for when all other devices are lost. A code has 24 letters: a "
-      + "device that has the account shows it under Devices, or prints it with lockstep agent pair."]:
+  ["The phrase has 17 words, for when all other devices are lost. A code has 24 letters: "
+      + "a device that has the account shows it under Devices, or prints it with lockstep "
+      + "agent pair."]:
     "恢复短语有 17 个词，用于其他设备全部丢失时。配对码有 24 个字符：拥有该账户的设备会在“设备”中显示，或用 lockstep agent pair 输出。",
   "The phrase has 17 words. A whole code has 24 letters and digits, in groups of four.":
     "恢复短语有 17 个词。完整的配对码由 24 个字母和数字组成，每四个一组。",
@@ -200,11 +201,11 @@ export const chinese = Object.freeze({
       + "second half: type the last 12 letters there."]:
     "二维码和链接只包含前半部分。另一台设备随后会要求输入后半部分：请在那里输入最后 12 个字符。",
   "The recovery phrase": "恢复短语",
-  ["The recovery phrase is another one now; what was written down before opens nothing new. "
-      + "Press “Show the recovery phrase”, and write the words down."]:
+  ["The recovery phrase is another one now; what was written down before opens nothing "
+      + "new. Press “Show the recovery phrase”, and write the words down."]:
     "恢复短语已更换；之前写下的短语无法打开新内容。请点按“显示恢复短语”，并写下这些词。",
-  ["The relay cannot read this account, so nobody can open it for you. If all of its devices "
-      + "are lost, these words do. Write them down, and show them to nobody:"]:
+  ["The relay cannot read this account, so nobody can open it for you. If all of its "
+      + "devices are lost, these words do. Write them down, and show them to nobody:"]:
     "中继无法读取此账户，因此没有人能替你打开。如果所有设备都丢失了，可以用这些词打开账户。请写下来，不要给任何人看：",
   "The whole account": "整个账户",
   ["They are the same if both have the account's keys. If they differ, sign out of this "
@@ -212,17 +213,20 @@ export const chinese = Object.freeze({
     "如果两台设备都拥有账户的密钥，这些词就会相同。如果不同，请在此浏览器上退出登录，并且不要再使用该配对码。",
   "This browser": "此浏览器",
   "This browser may only read, so it can let others only read.": "此浏览器只能查看，因此也只能允许其他设备查看。",
-  ["This browser was paired to only read the account, and does not see your other devices. To "
-      + "remove one, or to change what this browser may do, use a device with the whole account."]:
+  ["This browser was paired to only read the account, and does not see your other "
+      + "devices. To remove one, or to change what this browser may do, use a device with the "
+      + "whole account."]:
     "此浏览器配对时仅获准查看账户，看不到你的其他设备。要移除设备或更改此浏览器的权限，请使用拥有整个账户的设备。",
   ["This browser was paired to only read {zones}, and does not see your other devices. To "
-      + "remove one, or to change what this browser may do, use a device with the whole account."]:
+      + "remove one, or to change what this browser may do, use a device with the whole "
+      + "account."]:
     "此浏览器配对时仅获准查看{zones}，看不到你的其他设备。要移除设备或更改此浏览器的权限，请使用拥有整个账户的设备。",
-  ["This browser was paired to use {zones}, and does not see your other devices. To remove "
-      + "one, or to change what this browser may do, use a device with the whole account."]:
+  ["This browser was paired to use {zones}, and does not see your other devices. To "
+      + "remove one, or to change what this browser may do, use a device with the whole "
+      + "account."]:
     "此浏览器配对时仅获准使用{zones}，看不到你的其他设备。要移除设备或更改此浏览器的权限，请使用拥有整个账户的设备。",
-  ["This browser was paired to read only. What your other devices do in {zone} shows here; to "
-      + "change it, use one of them."]:
+  ["This browser was paired to read only. What your other devices do in {zone} shows "
+      + "here; to change it, use one of them."]:
     "此浏览器配对时仅获准查看。其他设备在{zone}中的更改会显示在这里；要进行更改，请使用其他设备。",
   "This code is too old. Show a new one.": "此配对码已过期。请显示新的配对码。",
   ["This is the account's only device. Without it, a code of the relay's owner and the "
@@ -236,22 +240,22 @@ export const chinese = Object.freeze({
     "任何人拿到配对码都能进入此账户。请只在你自己的设备上使用。",
   "Who has the code gets what this browser may use, and not more.": "拿到配对码的人可以使用此浏览器能够使用的内容，不会更多。",
   "Without a connection this browser stays in the account's list.": "没有连接时，此浏览器会继续留在账户的设备列表中。",
-  ["Your other devices get new keys first; a recovery phrase that was written down before is "
-      + "then void."]:
+  ["Your other devices get new keys first; a recovery phrase that was written down before "
+      + "is then void."]:
     "其他设备会先获得新的密钥；之前写下的恢复短语随后失效。",
   "joined first": "最先加入",
   "joined last": "最后加入",
   "joined {place}": "第 {place} 个加入",
   "{count} changes that the relay does not have would be lost.": "{count} 项尚未发送到中继的更改将会丢失。",
-  ["{names} could not get the account's new keys, and cannot read what is written from now "
-      + "on. Sign out there, and pair again with a code of this browser."]:
+  ["{names} could not get the account's new keys, and cannot read what is written "
+      + "from now on. Sign out there, and pair again with a code of this browser."]:
     "{names}未能获得账户的新密钥，无法读取今后写入的内容。请在该设备上退出登录，然后用此浏览器的配对码重新配对。",
   "{names} joined. The code is used.": "{names}已加入。配对码已使用。",
   "{name} ({place} of {count})": "{name}（第 {place} 台，共 {count} 台）",
   "“{name}” is removed.": "“{name}”已移除。",
   // Recovery phrase
-  ["Not a word of a phrase: {words}. Each has five letters, as “lusab” has, and none of c, e, "
-      + "q, w, x and y."]:
+  ["Not a word of a phrase: {words}. Each has five letters, as “lusab” has, and none of "
+      + "c, e, q, w, x and y."]:
     "不是恢复短语中的词：{words}。每个词有五个字母（例如“lusab”），并且不含 c、e、q、w、x 和 y。",
   "Words so far: {count} of {total}.": "已输入 {count} 个词，共 {total} 个。",
   "“{word}” (word {place})": "“{word}”（第 {place} 个词）",
@@ -276,8 +280,8 @@ export const chinese = Object.freeze({
   "Offline": "离线",
   "Offline, {count} waiting": "离线，{count} 项待发送",
   "Reload the page to go on.": "要继续，请重新加载页面。",
-  ["Something between this browser and the relay refuses large requests (status 413): {count} "
-      + "changes kept here, and tried again within the hour."]:
+  ["Something between this browser and the relay refuses large requests (status 413): "
+      + "{count} changes kept here, and tried again within the hour."]:
     "此浏览器与中继之间的某个环节拒绝较大的请求（状态 413）：{count} 项更改保存在这里，并会在一小时内重试。",
   "Sync failed": "同步失败",
   "Syncing": "正在同步",
@@ -288,8 +292,8 @@ export const chinese = Object.freeze({
       + "refused once more."]:
     "中继拒绝了 {count} 项更改：{reasons}更改保存在这里；点按“重试”会再次发送。",
   "The relay's owner can change that. Nothing here is lost.": "中继管理员可以更改这一点。这里的内容不会丢失。",
-  ["This browser was not paired to change {zones}: what waits there is kept here. Remove this "
-      + "browser on another device, and pair it again."]:
+  ["This browser was not paired to change {zones}: what waits there is kept here. Remove "
+      + "this browser on another device, and pair it again."]:
     "此浏览器配对时未获准更改{zones}：等待发送的内容保存在这里。请在另一台设备上移除此浏览器，然后重新配对。",
   "Under Devices, type a whole code of a device that has them, or the recovery phrase.":
     "请在“设备”中输入拥有密钥的设备的完整配对码，或输入恢复短语。",
@@ -302,16 +306,16 @@ export const chinese = Object.freeze({
   "{count} habits changed in two places: choose under Habits.": "{count} 个习惯在两处被更改：请在“习惯”中选取。",
   "{count} held back": "{count} 项未发送",
   "{count} not readable": "{count} 项无法读取",
-  ["{count} records on the relay cannot be opened with this browser's keys: left as they are, "
-      + "and changes to them wait here. If “Try again” does not help, sign out, and pair this "
-      + "browser again."]:
+  ["{count} records on the relay cannot be opened with this browser's keys: left as they "
+      + "are, and changes to them wait here. If “Try again” does not help, sign out, and pair "
+      + "this browser again."]:
     "中继上有 {count} 条记录无法用此浏览器的密钥打开：这些记录保持不变，对它们的更改会在这里等待。如果“重试”不起作用，请退出登录，然后重新配对此浏览器。",
   "{count} refused": "{count} 项被拒绝",
-  ["{zones} are sealed, and this browser does not have the keys: what it shows is old, and "
-      + "cannot be changed here."]:
+  ["{zones} are sealed, and this browser does not have the keys: what it shows is old, "
+      + "and cannot be changed here."]:
     "{zones}已端到端加密，而此浏览器没有密钥：显示的是旧内容，无法在这里更改。",
-  ["{zone} is not in the account's plan: what you change here stays in this browser, and goes "
-      + "out once the relay's owner has added it."]:
+  ["{zone} is not in the account's plan: what you change here stays in this browser, and "
+      + "goes out once the relay's owner has added it."]:
     "{zone}不在账户的套餐内：在这里的更改会留在此浏览器中，待中继管理员添加后再发送。",
   // Failures and refusals
   ["A browser sends and opens files of at most 256 MiB. Use the program lockstep on a "
@@ -324,8 +328,8 @@ export const chinese = Object.freeze({
   "Lockstep is closed in this tab. Reload the page.": "Lockstep 已在此标签页中关闭。请重新加载页面。",
   "Nothing is asked about that any more.": "此项已不需要选择。",
   "Pair this browser with an account first.": "请先将此浏览器与账户配对。",
-  ["That code is wrong, used or too old. Ask for a new one where it came from: at the other "
-      + "device, or at the relay's owner."]:
+  ["That code is wrong, used or too old. Ask for a new one where it came from: at the "
+      + "other device, or at the relay's owner."]:
     "此配对码有误、已使用或已过期。请从原来的地方获取新的配对码：另一台设备或中继管理员。",
   "That is another account. Sign out of this browser first.": "这是另一个账户。请先在此浏览器上退出登录。",
   "That is no pairing code: one has 12 or 24 letters and digits, in groups of four.":
@@ -341,8 +345,8 @@ export const chinese = Object.freeze({
   "The browser's storage does not work. Make room on this device, and reload the page.":
     "浏览器的存储无法使用。请释放此设备的空间，然后重新加载页面。",
   "The clock of this device is wrong.": "此设备的时钟不正确。",
-  ["The content that the relay has is not that of the file. Open Lockstep on a device that "
-      + "has the file, and try again."]:
+  ["The content that the relay has is not that of the file. Open Lockstep on a device "
+      + "that has the file, and try again."]:
     "中继上的内容与此文件不符。请在拥有该文件的设备上打开 Lockstep，然后重试。",
   ["The files are sealed, and this device does not have the keys. Join again with a whole "
       + "code of a device that has them."]:
@@ -365,24 +369,24 @@ export const chinese = Object.freeze({
   "The relay does not know the name in this page's address. Its owner can change that.":
     "中继不认识此页面地址中的名称。中继管理员可以更改这一点。",
   "The relay gave no answer. Look at your connection, then try again.": "中继没有响应。请检查网络连接，然后重试。",
-  ["The relay has given no keys for that code, and this browser has not joined. Make a new "
-      + "code on the other device."]:
+  ["The relay has given no keys for that code, and this browser has not joined. Make a "
+      + "new code on the other device."]:
     "中继没有为此配对码提供密钥，此浏览器未能加入。请在另一台设备上生成新的配对码。",
   "The relay has no room on its disk. Its owner can make some.": "中继的磁盘空间不足。中继管理员可以释放空间。",
   "The relay is being restarted. Nothing is lost.": "中继正在重新启动。内容不会丢失。",
   "The relay refuses this page, for a reason that is not known here.": "中继拒绝了此页面，原因未知。",
   "The relay, or something between it and this browser, has a fault. Try again later.":
     "中继，或中继与此浏览器之间的某个环节出现故障。请稍后重试。",
-  ["The second half of the code is missing. Make a new code on the other device, and type all "
-      + "of it."]:
+  ["The second half of the code is missing. Make a new code on the other device, and type "
+      + "all of it."]:
     "缺少配对码的后半部分。请在另一台设备上生成新的配对码，并完整输入。",
   "The second half was wrong too often. Make a new code on the other device.":
     "后半部分输错次数过多。请在另一台设备上生成新的配对码。",
   "The transfer was stopped. Start it again.": "传输已停止。请重新开始。",
   "This browser belongs to an account already. Sign out first.": "此浏览器已属于一个账户。请先退出登录。",
   "This browser has no network.": "此浏览器没有网络连接。",
-  ["This browser was paired for a part of the account, and may not do that. Use a device with "
-      + "the whole account."]:
+  ["This browser was paired for a part of the account, and may not do that. Use a device "
+      + "with the whole account."]:
     "此浏览器仅针对账户的一部分配对，无权执行此操作。请使用拥有整个账户的设备。",
   "This relay makes no accounts by itself. Ask its owner for a pairing code.":
     "此中继不会自行创建账户。请向管理员索取配对码。",
@@ -409,8 +413,8 @@ export const chinese = Object.freeze({
   "This browser blocks notifications of this page. Allow them in its settings for this site.":
     "此浏览器阻止了此页面的通知。请在浏览器的网站设置中允许通知。",
   "This browser cannot deliver them.": "此浏览器无法发送通知。",
-  ["This device tells you what your other devices have changed while Lockstep is closed. The "
-      + "browser's push service learns when something changed, and nothing of what."]:
+  ["This device tells you what your other devices have changed while Lockstep is closed. "
+      + "The browser's push service learns when something changed, and nothing of what."]:
     "Lockstep 关闭时，此设备会告诉你其他设备上的更改。浏览器的推送服务只知道何时有更改，不知道更改了什么。",
   "This relay sends none. Its owner can change that.": "此中继不发送通知。中继管理员可以更改这一点。",
   "Waiting for the first push, which proves that they arrive.": "正在等待第一次推送，以确认通知可以送达。",

@@ -61,11 +61,11 @@ export const japanese = Object.freeze({
   "This browser belongs to an account already. Sign out first to pair it with another.":
     "このブラウザはすでにアカウントに参加しています。別のアカウントとペアリングするには、先にサインアウトしてください。",
   "This list": "この一覧",
-  ["This page came over plain http: it cannot be installed or opened without a connection, "
-      + "and others in the network can read along."]:
+  ["This page came over plain http: it cannot be installed or opened without a "
+      + "connection, and others in the network can read along."]:
     "このページは暗号化されていない http で読み込まれました。インストールやオフラインでの利用はできず、同じネットワークのほかの人に内容を読まれるおそれがあります。",
-  ["This part of the page could not be loaded. It may need the relay, or the relay may have a "
-      + "newer page."]:
+  ["This part of the page could not be loaded. It may need the relay, or the relay may "
+      + "have a newer page."]:
     "ページのこの部分を読み込めませんでした。リレーへの接続が必要か、リレーに新しいページがある可能性があります。",
   "To the first row": "最初の行へ",
   "To the next row": "次の行へ",
@@ -101,22 +101,22 @@ export const japanese = Object.freeze({
   "Sign out and lose them": "破棄してサインアウト",
   "Sign out of this browser": "このブラウザからサインアウト",
   "Sign out of this browser?": "このブラウザからサインアウトしますか？",
-  ["That is not the second half of this code. Compare it with the other device: {count} tries "
-      + "left."]:
+  ["That is not the second half of this code. Compare it with the other device: {count} "
+      + "tries left."]:
     "このコードの後半ではありません。もう一方のデバイスの表示と比べてください。あと{count}回試せます。",
   "The code's second half": "コードの後半",
   "The owner of this relay makes the accounts. Ask for a pairing code, or a link.":
     "このリレーのアカウントは管理者が作成します。ペアリングコードまたはリンクを依頼してください。",
-  ["The relay cannot read this account. Type the last 12 letters of the code that the other "
-      + "device shows: they open the account, and stay in this browser."]:
+  ["The relay cannot read this account. Type the last 12 letters of the code that the "
+      + "other device shows: they open the account, and stay in this browser."]:
     "リレーはこのアカウントの内容を読めません。もう一方のデバイスに表示されたコードの最後の 12 文字を入力してください。アカウントを開くために使われ、このブラウザの外には出ません。",
   "The second half has 12 letters and digits, in groups of four.":
     "後半は 12 文字の英数字で、4 文字ずつに区切られています。",
-  ["This browser is in the account now. The relay cannot read what is in it: type the words "
-      + "of the recovery phrase, or a code of a device that still has the account."]:
+  ["This browser is in the account now. The relay cannot read what is in it: type the "
+      + "words of the recovery phrase, or a code of a device that still has the account."]:
     "このブラウザはアカウントに参加しました。リレーはアカウントの内容を読めません。復元フレーズ、またはこのアカウントを使えるデバイスのコードを入力してください。",
-  ["This browser is not a device of its account any more: it was removed, or an older copy of "
-      + "the relay was put back."]:
+  ["This browser is not a device of its account any more: it was removed, or an older "
+      + "copy of the relay was put back."]:
     "このブラウザは、もうアカウントのデバイスではありません。削除されたか、リレーが古いバックアップに戻されました。",
   "This browser's name": "このブラウザの名前",
   "Welcome": "ようこそ",
@@ -141,13 +141,13 @@ export const japanese = Object.freeze({
   "Connected now": "接続中",
   "Copy code": "コードをコピー",
   "Copy link": "リンクをコピー",
-  ["Devices shows them again. After a device was removed, they are others. To use them: pair "
-      + "a browser with a code of the relay's owner, which then asks for them; in a terminal, "
-      + "lockstep agent key restore."]:
-    "「デバイス」でもう一度表示できます。デバイスを削除すると、単語は変わります。使うときは、リレーの管理者のコードでブラウザをペアリングすると入力を求められます。ターミナルでは "
-      + "lockstep agent key restore を実行してください。",
-  ["Each device with the account's keys shows these six words. Compare them after you have "
-      + "added one: if they differ, remove that device."]:
+  ["Devices shows them again. After a device was removed, they are others. To use them: "
+      + "pair a browser with a code of the relay's owner, which then asks for them; in a "
+      + "terminal, lockstep agent key restore."]:
+    "「デバイス」でもう一度表示できます。デバイスを削除すると、単語は変わります。使うときは、リレーの管理者のコードでブラウザをペアリングすると入力を求められます。"
+      + "ターミナルでは lockstep agent key restore を実行してください。",
+  ["Each device with the account's keys shows these six words. Compare them after you "
+      + "have added one: if they differ, remove that device."]:
     "アカウントの鍵を持つデバイスには、この 6 つの単語が表示されます。デバイスを追加したら比べてください。異なる場合は、そのデバイスを削除してください。",
   "Everything, read-only": "すべて（読み取りのみ）",
   "For one device, within {count} minutes.": "デバイス 1 台用で、有効期限は{count}分以内です。",
@@ -193,24 +193,25 @@ export const japanese = Object.freeze({
   "The new device may use the whole account.": "新しいデバイスは、アカウント全体を使えます。",
   "The new device may use {zones}, and sees nothing else of the account.":
     "新しいデバイスは{zones}を使えます。アカウントのほかの内容は見えません。",
-  ["The other device shows the same words: a browser under Devices, a terminal with lockstep "
-      + "agent key words."]:
+  ["The other device shows the same words: a browser under Devices, a terminal with "
+      + "lockstep agent key words."]:
     "もう一方のデバイスにも同じ単語が表示されます。ブラウザでは「デバイス」に、ターミナルでは lockstep agent key words で表示されます。",
-  ["The phrase has 17 words, for when all other devices are lost. A code has 24 letters: a "
-      + "device that has the account shows it under Devices, or prints it with lockstep agent pair."]:
-    "復元フレーズは 17 語で、ほかのデバイスをすべて失ったときに使います。コードは 24 文字で、アカウントを使えるデバイスの「デバイス」に表示するか、lockstep agent "
-      + "pair で出力します。",
+  ["The phrase has 17 words, for when all other devices are lost. A code has 24 letters: "
+      + "a device that has the account shows it under Devices, or prints it with lockstep "
+      + "agent pair."]:
+    "復元フレーズは 17 語で、ほかのデバイスをすべて失ったときに使います。コードは 24 文字で、アカウントを使えるデバイスの「デバイス」に表示するか、lockstep "
+      + "agent pair で出力します。",
   "The phrase has 17 words. A whole code has 24 letters and digits, in groups of four.":
     "復元フレーズは 17 語です。コード全体は 24 文字の英数字で、4 文字ずつに区切られています。",
   ["The picture and the link have only the first half. The other device then asks for the "
       + "second half: type the last 12 letters there."]:
     "QR コードとリンクに含まれるのは前半だけです。もう一方のデバイスで後半を求められたら、最後の 12 文字を入力してください。",
   "The recovery phrase": "復元フレーズ",
-  ["The recovery phrase is another one now; what was written down before opens nothing new. "
-      + "Press “Show the recovery phrase”, and write the words down."]:
+  ["The recovery phrase is another one now; what was written down before opens nothing "
+      + "new. Press “Show the recovery phrase”, and write the words down."]:
     "復元フレーズが新しくなりました。以前に書き留めたものでは、新しい内容を開けません。「復元フレーズを表示」を押して、単語を書き留めてください。",
-  ["The relay cannot read this account, so nobody can open it for you. If all of its devices "
-      + "are lost, these words do. Write them down, and show them to nobody:"]:
+  ["The relay cannot read this account, so nobody can open it for you. If all of its "
+      + "devices are lost, these words do. Write them down, and show them to nobody:"]:
     "リレーはこのアカウントの内容を読めないため、誰もあなたの代わりに開けません。デバイスをすべて失ったときは、この単語で開けます。書き留めて、誰にも見せないでください：",
   "The whole account": "アカウント全体",
   ["They are the same if both have the account's keys. If they differ, sign out of this "
@@ -219,20 +220,23 @@ export const japanese = Object.freeze({
   "This browser": "このブラウザ",
   "This browser may only read, so it can let others only read.":
     "このブラウザは読み取りのみのため、ほかのデバイスにも読み取りだけを許可できます。",
-  ["This browser was paired to only read the account, and does not see your other devices. To "
-      + "remove one, or to change what this browser may do, use a device with the whole account."]:
+  ["This browser was paired to only read the account, and does not see your other "
+      + "devices. To remove one, or to change what this browser may do, use a device with the "
+      + "whole account."]:
     "このブラウザは、アカウントを読み取る権限だけでペアリングされていて、ほかのデバイスは表示されません。デバイスを削除したり、このブラウザの権限を変更したりするには、"
       + "アカウント全体を使えるデバイスをお使いください。",
   ["This browser was paired to only read {zones}, and does not see your other devices. To "
-      + "remove one, or to change what this browser may do, use a device with the whole account."]:
+      + "remove one, or to change what this browser may do, use a device with the whole "
+      + "account."]:
     "このブラウザは、{zones}を読み取る権限だけでペアリングされていて、ほかのデバイスは表示されません。デバイスを削除したり、このブラウザの権限を変更したりするには、"
       + "アカウント全体を使えるデバイスをお使いください。",
-  ["This browser was paired to use {zones}, and does not see your other devices. To remove "
-      + "one, or to change what this browser may do, use a device with the whole account."]:
+  ["This browser was paired to use {zones}, and does not see your other devices. To "
+      + "remove one, or to change what this browser may do, use a device with the whole "
+      + "account."]:
     "このブラウザは、{zones}を使う権限だけでペアリングされていて、ほかのデバイスは表示されません。デバイスを削除したり、このブラウザの権限を変更したりするには、"
       + "アカウント全体を使えるデバイスをお使いください。",
-  ["This browser was paired to read only. What your other devices do in {zone} shows here; to "
-      + "change it, use one of them."]:
+  ["This browser was paired to read only. What your other devices do in {zone} shows "
+      + "here; to change it, use one of them."]:
     "このブラウザは読み取り専用でペアリングされています。ほかのデバイスでの{zone}の変更はここに表示されます。変更するには、ほかのデバイスをお使いください。",
   "This code is too old. Show a new one.": "このコードは期限切れです。新しいコードを表示してください。",
   ["This is the account's only device. Without it, a code of the relay's owner and the "
@@ -248,22 +252,22 @@ export const japanese = Object.freeze({
     "コードを知っている人は、このブラウザで使える範囲の内容だけを使えます。",
   "Without a connection this browser stays in the account's list.":
     "接続がない場合、このブラウザはアカウントのデバイス一覧に残ります。",
-  ["Your other devices get new keys first; a recovery phrase that was written down before is "
-      + "then void."]:
+  ["Your other devices get new keys first; a recovery phrase that was written down before "
+      + "is then void."]:
     "先に、ほかのデバイスに新しい鍵が届きます。以前に書き留めた復元フレーズは無効になります。",
   "joined first": "最初に参加",
   "joined last": "最後に参加",
   "joined {place}": "{place}番目に参加",
   "{count} changes that the relay does not have would be lost.": "リレーにない{count}件の変更が失われます。",
-  ["{names} could not get the account's new keys, and cannot read what is written from now "
-      + "on. Sign out there, and pair again with a code of this browser."]:
+  ["{names} could not get the account's new keys, and cannot read what is written "
+      + "from now on. Sign out there, and pair again with a code of this browser."]:
     "{names}は、アカウントの新しい鍵を受け取れなかったため、今後書かれる内容を読めません。そのデバイスでサインアウトし、このブラウザのコードでもう一度ペアリングしてください。",
   "{names} joined. The code is used.": "{names}が参加しました。コードは使用済みです。",
   "{name} ({place} of {count})": "{name}（{count}台中{place}台目）",
   "“{name}” is removed.": "「{name}」を削除しました。",
   // Recovery phrase
-  ["Not a word of a phrase: {words}. Each has five letters, as “lusab” has, and none of c, e, "
-      + "q, w, x and y."]:
+  ["Not a word of a phrase: {words}. Each has five letters, as “lusab” has, and none of "
+      + "c, e, q, w, x and y."]:
     "復元フレーズの単語ではありません：{words}。単語は「lusab」のように 5 文字で、c、e、q、w、x、y を含みません。",
   "Words so far: {count} of {total}.": "入力した単語：{total}語中{count}語。",
   "“{word}” (word {place})": "「{word}」（{place}番目）",
@@ -289,8 +293,8 @@ export const japanese = Object.freeze({
   "Offline": "オフライン",
   "Offline, {count} waiting": "オフライン・未送信{count}件",
   "Reload the page to go on.": "続けるには、ページを再読み込みしてください。",
-  ["Something between this browser and the relay refuses large requests (status 413): {count} "
-      + "changes kept here, and tried again within the hour."]:
+  ["Something between this browser and the relay refuses large requests (status 413): "
+      + "{count} changes kept here, and tried again within the hour."]:
     "このブラウザとリレーの間で、大きなリクエストが拒否されています（ステータス 413）。{count}件の変更はここに保存され、1 時間以内に再試行されます。",
   "Sync failed": "同期できません",
   "Syncing": "同期中",
@@ -301,8 +305,8 @@ export const japanese = Object.freeze({
       + "refused once more."]:
     "リレーが{count}件の変更を拒否しました：{reasons}変更はここに保存されています。「再試行」でもう一度送信します。",
   "The relay's owner can change that. Nothing here is lost.": "リレーの管理者が変更できます。ここにある内容は失われません。",
-  ["This browser was not paired to change {zones}: what waits there is kept here. Remove this "
-      + "browser on another device, and pair it again."]:
+  ["This browser was not paired to change {zones}: what waits there is kept here. Remove "
+      + "this browser on another device, and pair it again."]:
     "このブラウザは、{zones}を変更する権限なしでペアリングされています。未送信の内容はここに保存されています。別のデバイスでこのブラウザを削除して、もう一度ペアリングしてください。",
   "Under Devices, type a whole code of a device that has them, or the recovery phrase.":
     "「デバイス」で、鍵を持つデバイスのコード全体、または復元フレーズを入力してください。",
@@ -317,17 +321,17 @@ export const japanese = Object.freeze({
     "{count}件の習慣が 2 か所で変更されました。「習慣」で選んでください。",
   "{count} held back": "{count}件を保留中",
   "{count} not readable": "{count}件を読めません",
-  ["{count} records on the relay cannot be opened with this browser's keys: left as they are, "
-      + "and changes to them wait here. If “Try again” does not help, sign out, and pair this "
-      + "browser again."]:
+  ["{count} records on the relay cannot be opened with this browser's keys: left as they "
+      + "are, and changes to them wait here. If “Try again” does not help, sign out, and pair "
+      + "this browser again."]:
     "リレーにある{count}件の記録を、このブラウザの鍵で開けません。記録はそのまま残り、変更はここで待機します。「再試行」で解決しない場合は、サインアウトして、"
       + "このブラウザをもう一度ペアリングしてください。",
   "{count} refused": "{count}件が拒否されました",
-  ["{zones} are sealed, and this browser does not have the keys: what it shows is old, and "
-      + "cannot be changed here."]:
+  ["{zones} are sealed, and this browser does not have the keys: what it shows is old, "
+      + "and cannot be changed here."]:
     "{zones}はエンドツーエンドで暗号化されていて、このブラウザには鍵がありません。表示されているのは古い内容で、ここでは変更できません。",
-  ["{zone} is not in the account's plan: what you change here stays in this browser, and goes "
-      + "out once the relay's owner has added it."]:
+  ["{zone} is not in the account's plan: what you change here stays in this browser, and "
+      + "goes out once the relay's owner has added it."]:
     "{zone}はアカウントのプランに含まれていません。ここでの変更はこのブラウザに残り、リレーの管理者が追加すると送信されます。",
   // Failures and refusals
   ["A browser sends and opens files of at most 256 MiB. Use the program lockstep on a "
@@ -340,8 +344,8 @@ export const japanese = Object.freeze({
   "Lockstep is closed in this tab. Reload the page.": "このタブの Lockstep は終了しています。ページを再読み込みしてください。",
   "Nothing is asked about that any more.": "この項目については、もう選ぶ必要がありません。",
   "Pair this browser with an account first.": "先に、このブラウザをアカウントとペアリングしてください。",
-  ["That code is wrong, used or too old. Ask for a new one where it came from: at the other "
-      + "device, or at the relay's owner."]:
+  ["That code is wrong, used or too old. Ask for a new one where it came from: at the "
+      + "other device, or at the relay's owner."]:
     "このコードは間違っているか、使用済みか、期限切れです。コードの発行元（もう一方のデバイス、またはリレーの管理者）から新しいコードを受け取ってください。",
   "That is another account. Sign out of this browser first.":
     "これは別のアカウントです。先に、このブラウザからサインアウトしてください。",
@@ -359,8 +363,8 @@ export const japanese = Object.freeze({
   "The browser's storage does not work. Make room on this device, and reload the page.":
     "ブラウザのストレージを使えません。このデバイスの空き容量を増やして、ページを再読み込みしてください。",
   "The clock of this device is wrong.": "このデバイスの時計が合っていません。",
-  ["The content that the relay has is not that of the file. Open Lockstep on a device that "
-      + "has the file, and try again."]:
+  ["The content that the relay has is not that of the file. Open Lockstep on a device "
+      + "that has the file, and try again."]:
     "リレーにある内容が、このファイルのものではありません。ファイルのあるデバイスで Lockstep を開いてから、もう一度お試しください。",
   ["The files are sealed, and this device does not have the keys. Join again with a whole "
       + "code of a device that has them."]:
@@ -385,8 +389,8 @@ export const japanese = Object.freeze({
     "リレーは、このページのアドレスにある名前を認識していません。リレーの管理者が変更できます。",
   "The relay gave no answer. Look at your connection, then try again.":
     "リレーから応答がありませんでした。接続を確認して、もう一度お試しください。",
-  ["The relay has given no keys for that code, and this browser has not joined. Make a new "
-      + "code on the other device."]:
+  ["The relay has given no keys for that code, and this browser has not joined. Make a "
+      + "new code on the other device."]:
     "リレーからこのコードの鍵が届かず、このブラウザは参加していません。もう一方のデバイスで新しいコードを作成してください。",
   "The relay has no room on its disk. Its owner can make some.":
     "リレーのディスクに空きがありません。リレーの管理者が空き容量を増やせます。",
@@ -394,8 +398,8 @@ export const japanese = Object.freeze({
   "The relay refuses this page, for a reason that is not known here.": "リレーがこのページを拒否しました。理由は不明です。",
   "The relay, or something between it and this browser, has a fault. Try again later.":
     "リレー、またはリレーとこのブラウザの間で問題が起きています。しばらくしてから、もう一度お試しください。",
-  ["The second half of the code is missing. Make a new code on the other device, and type all "
-      + "of it."]:
+  ["The second half of the code is missing. Make a new code on the other device, and type "
+      + "all of it."]:
     "コードの後半がありません。もう一方のデバイスで新しいコードを作成し、すべて入力してください。",
   "The second half was wrong too often. Make a new code on the other device.":
     "後半を間違えた回数が多すぎます。もう一方のデバイスで新しいコードを作成してください。",
@@ -403,8 +407,8 @@ export const japanese = Object.freeze({
   "This browser belongs to an account already. Sign out first.":
     "このブラウザはすでにアカウントに参加しています。先にサインアウトしてください。",
   "This browser has no network.": "このブラウザはネットワークに接続されていません。",
-  ["This browser was paired for a part of the account, and may not do that. Use a device with "
-      + "the whole account."]:
+  ["This browser was paired for a part of the account, and may not do that. Use a device "
+      + "with the whole account."]:
     "このブラウザはアカウントの一部だけを使うようにペアリングされているため、この操作はできません。アカウント全体を使えるデバイスをお使いください。",
   "This relay makes no accounts by itself. Ask its owner for a pairing code.":
     "このリレーでは、自分でアカウントを作成できません。管理者にペアリングコードを依頼してください。",
@@ -434,8 +438,8 @@ export const japanese = Object.freeze({
   "This browser blocks notifications of this page. Allow them in its settings for this site.":
     "このブラウザは、このページの通知をブロックしています。ブラウザのサイト設定で許可してください。",
   "This browser cannot deliver them.": "このブラウザは通知に対応していません。",
-  ["This device tells you what your other devices have changed while Lockstep is closed. The "
-      + "browser's push service learns when something changed, and nothing of what."]:
+  ["This device tells you what your other devices have changed while Lockstep is closed. "
+      + "The browser's push service learns when something changed, and nothing of what."]:
     "Lockstep を閉じている間に、ほかのデバイスでの変更をこのデバイスでお知らせします。ブラウザのプッシュサービスに伝わるのは変更の時刻だけで、内容は伝わりません。",
   "This relay sends none. Its owner can change that.": "このリレーは通知を送信しません。リレーの管理者が変更できます。",
   "Waiting for the first push, which proves that they arrive.": "通知が届くことを確認するため、最初のプッシュを待っています。",

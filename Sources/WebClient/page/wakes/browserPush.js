@@ -8,6 +8,9 @@ const tags = ["lockstep changes", "lockstep renewal", "lockstep timer"];
  * choice that is not proved yet, as in `worker/wakes.js`. */
 export const wakeCache = "lockstep wakes";
 const wantedPath = "/wanted";
+/** Cache and path of the entry with the page's language, as in `worker/wakes.js`. It outlives the
+ * account, as the language does. */
+const languageEntry = { cache: "lockstep language", path: "/language" };
 const choicePath = "/choice";
 
 /**
@@ -69,6 +72,11 @@ export function systemPush(scope = globalThis) {
     async unwant() {
       const cache = await scope.caches?.open(wakeCache);
       for (const path of [wantedPath, choicePath]) await cache?.delete(path);
+    },
+    /** Leaves the page's language for the service worker, which cannot read the page's choices. */
+    async keepLanguage(language) {
+      const cache = await scope.caches?.open(languageEntry.cache);
+      await cache?.put(languageEntry.path, new scope.Response(language));
     },
     /** Removes the notifications that the person sees in the page. */
     async clear() {

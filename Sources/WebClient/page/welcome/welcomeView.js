@@ -7,6 +7,7 @@ import { KeysCard } from "../devices/keysCard.js";
 import { takeFreeName } from "../devices/ownName.js";
 import { t } from "../language/language.js";
 import { limits } from "../limits.js";
+import { languageField } from "../shell/languageField.js";
 import { codeIn, halvesOf } from "../text/deviceText.js";
 import { errorText } from "../text/syncText.js";
 import { RemovedDeviceCard } from "./removedDeviceCard.js";
@@ -16,7 +17,8 @@ const about = () => t("A timer, a clipboard, memos and habits, in step on all yo
 const offered = () => t("A link brought a pairing code. Press Pair, and this browser is a device "
   + "of its account.");
 const needsKeysText = () => t("This browser is in the account now. The relay cannot read what is "
-  + "in it: type the words of the recovery phrase, or a code of a device that still has the account.");
+  + "in it: type the words of the recovery phrase, or a code of a device that still has the "
+  + "account.");
 
 /** Name under which the browser keeps the account whose keys are asked for first. */
 const asksKeysOf = "lockstep asks keys of";
@@ -56,15 +58,19 @@ export class WelcomeView {
   #progress;
   #secondHalf;
   #form;
+  #language;
 
-  /** @param {() => void} changed called when `isNeeded` may have changed */
-  constructor(controller, name, changed) {
+  /**
+   * @param {() => void} changed called when `isNeeded` may have changed
+   * @param {() => void} reload shows the page in another language
+   */
+  constructor(controller, name, { changed, reload }) {
     this.#controller = controller;
     this.#changed = changed;
     this.#asksKeysOf = controller.browser.memory.read(asksKeysOf);
     controller.subscribe(({ kind }) => { if (kind === "status") this.#followKeys(); });
     this.#defaultName = name;
-    this.#name.value = name;
+    this.#name.defaultValue = name;
     this.#progress = new KeyProgress(
       controller.browser.keyWorker, t("Opening the account's keys…"));
     this.#secondHalf = new SecondHalfCard(this.#progress);
@@ -83,8 +89,13 @@ export class WelcomeView {
       element("img", { src: "page/icons/icon.svg", alt: "", width: 56, height: 56 }),
       element("h1", { id: "welcome-title" }, "Lockstep"),
       this.#lead, this.#left.node, this.#form, this.#secondHalf.node);
+    this.#language = languageField(controller.browser.choices, reload);
+    this.node.append(this.#language);
     setText(this.#lead, about());
   }
+
+  /** Fields whose text outlives a reload by the page. */
+  get drafts() { return { code: this.#code, name: this.#name }; }
 
   /** True if this view is to be shown, also in a browser that has an account. */
   get isNeeded() {
@@ -118,7 +129,7 @@ export class WelcomeView {
     this.#left.show();
     this.#keys.show(needsKeysText());
     if (!this.#asksKeys) this.#keys.node.remove();
-    else if (this.#keys.node.parentNode === null) this.node.append(this.#keys.node);
+    else if (this.#keys.node.parentNode === null) this.#language.before(this.#keys.node);
     if (!this.#isAskingHalf) {
       for (const it of [this.#form, this.#lead]) show(it, !this.#asksKeys);
     }
