@@ -421,4 +421,15 @@ export const chinese = Object.freeze({
   "Works, last proved {when}.": "工作正常，上次确认：{when}。",
   "the browser got no subscription from its push service ({message})": "浏览器未能从推送服务获得订阅（{message}）。",
   "this browser has not stored the page yet; reload it, and try again": "此浏览器尚未存储页面。请重新加载，然后重试。",
+  // Times and dates
+  "just now": "刚刚",
+  "long ago": "很久以前",
+  "yesterday": "昨天",
+  "{count} h": "{count} 小时",
+  "{count} min": "{count} 分钟",
+  "{count} min ago": "{count} 分钟前",
+  "{count} s": "{count} 秒",
+  "{hours} h {minutes} min": "{hours} 小时 {minutes} 分钟",
+  "{weekday} {date}": "{date} {weekday}",
+  "{weekday}, {date}": "{date}{weekday}",
 });

@@ -448,4 +448,15 @@ export const japanese = Object.freeze({
     "ブラウザがプッシュサービスに登録できませんでした（{message}）。",
   "this browser has not stored the page yet; reload it, and try again":
     "このブラウザにページがまだ保存されていません。再読み込みして、もう一度お試しください。",
+  // Times and dates
+  "just now": "たった今",
+  "long ago": "かなり前",
+  "yesterday": "昨日",
+  "{count} h": "{count}時間",
+  "{count} min": "{count}分",
+  "{count} min ago": "{count}分前",
+  "{count} s": "{count}秒",
+  "{hours} h {minutes} min": "{hours}時間{minutes}分",
+  "{weekday} {date}": "{date} ({weekday})",
+  "{weekday}, {date}": "{date}{weekday}",
 });
