@@ -1,6 +1,7 @@
 import { nextSecond } from "../../apps/timer/timerScreen.js";
 import { button } from "../components/controls.js";
 import { element, setAttribute, setText } from "../components/element.js";
+import { currentLanguage, t } from "../language/language.js";
 
 /** Size of the window in CSS pixels; a person can change it. */
 const size = Object.freeze({ width: 280, height: 190 });
@@ -45,8 +46,8 @@ export class FloatingCountdown {
     const opened = await this.#browser.floatingWindows.requestWindow({ ...size });
     this.#window = opened;
     const { document } = opened;
-    document.title = "Timer";
-    document.documentElement.lang = "en";
+    document.title = t("Timer");
+    document.documentElement.lang = currentLanguage();
     document.head.append(...this.#browser.styleSheets().map((href) =>
       element("link", { rel: "stylesheet", href })));
     document.body.className = "floating";

@@ -1,5 +1,6 @@
 import { timerApp } from "../../apps/timer/timerApp.js";
 import { element, setAttribute, setText, show, svgElement } from "../components/element.js";
+import { t } from "../language/language.js";
 import { statisticsModel, statisticsUnits } from "./statisticsModel.js";
 
 /** Completed focuses by day, week, month or year. */
@@ -9,22 +10,22 @@ export class StatisticsCard {
   #shown = "";
   #buttons = statisticsUnits.map(({ unit, words }) => element("button", { type: "button",
     class: "button secondary", "data-unit": unit, on: { click: () => this.#choose(unit) } },
-  words));
+  words()));
   #head = element("th", { scope: "col" });
   #rows = element("tbody", {});
   #note = element("p", { class: "muted small", hidden: true });
 
   constructor(controller) {
     this.#controller = controller;
-    const others = ["Pomodoros", "Focused"].map((words) =>
+    const others = [t("Pomodoros"), t("Focused")].map((words) =>
       element("th", { scope: "col" }, words));
     this.node = element("details", { class: "card settings statistics",
       on: { toggle: () => this.show() } },
-    element("summary", {}, "Statistics"),
-    element("div", { class: "statistics-units", role: "group", "aria-label": "Period" },
+    element("summary", {}, t("Statistics")),
+    element("div", { class: "statistics-units", role: "group", "aria-label": t("Period") },
       ...this.#buttons),
     element("table", {},
-      element("caption", { class: "visually-hidden" }, "Completed pomodoros, newest first"),
+      element("caption", { class: "visually-hidden" }, t("Completed pomodoros, newest first")),
       element("thead", {}, element("tr", {}, this.#head, ...others, element("td", {}))),
       this.#rows),
     this.#note);

@@ -1,13 +1,60 @@
 import { settingsOf } from "../../apps/timer/timerApp.js";
 import { clock, timerScreen } from "../../apps/timer/timerScreen.js";
+import { t, tCount } from "../language/language.js";
 import { deviceLabel } from "../text/deviceText.js";
-import { ago, duration, plural } from "../text/time.js";
+import { ago, duration } from "../text/time.js";
 
-const phaseNames = { idle: "Ready", focus: "Focus", breakTime: "Break", snooze: "Snooze" };
+/**
+ * Texts about each phase. `title`: for the window, with the time left. `began`, `runs` and `halted`
+ * are announcements.
+ */
+const phaseTexts = {
+  focus: {
+    name: () => t("Focus"), paused: () => t("Focus, paused"),
+    title: (time) => t("{time} Focus", { time }),
+    pausedTitle: (time) => t("{time} Focus paused", { time }),
+    began: (length) => t("Focus of {length} began.", { length }),
+    runs: () => t("Focus runs."),
+    halted: (left) => t("Focus paused with {left} left.", { left }),
+  },
+  breakTime: {
+    name: () => t("Break"), paused: () => t("Break, paused"),
+    title: (time) => t("{time} Break", { time }),
+    pausedTitle: (time) => t("{time} Break paused", { time }),
+    began: (length) => t("Break of {length} began.", { length }),
+    runs: () => t("Break runs."),
+    halted: (left) => t("Break paused with {left} left.", { left }),
+  },
+  snooze: {
+    name: () => t("Snooze"), paused: () => t("Snooze, paused"),
+    title: (time) => t("{time} Snooze", { time }),
+    pausedTitle: (time) => t("{time} Snooze paused", { time }),
+    began: (length) => t("Snooze of {length} began.", { length }),
+    runs: () => t("Snooze runs."),
+    halted: (left) => t("Snooze paused with {left} left.", { left }),
+  },
+};
+
+/** Texts about a phase of a later version. */
+const unknownTexts = {
+  name: () => t("Another version's state"), paused: () => t("Another version's state, paused"),
+  title: (time) => t("{time} Another version's state", { time }),
+  pausedTitle: (time) => t("{time} Another version's state paused", { time }),
+  began: (length) => t("The timer of {length} began.", { length }),
+  runs: () => t("The timer runs."),
+  halted: (left) => t("The timer paused with {left} left.", { left }),
+};
+
+const textsOf = (stateType) =>
+  (Object.hasOwn(phaseTexts, stateType) ? phaseTexts[stateType] : unknownTexts);
+
 const orderLabels = {
-  pause: "Pause", resume: "Resume", stop: "Stop", snooze: "Snooze",
-  skip: { focus: "Skip", breakTime: "End break", snooze: "Start break" },
-  start: "Start focus",
+  pause: () => t("Pause"), resume: () => t("Resume"), stop: () => t("Stop"),
+  snooze: () => t("Snooze"), start: () => t("Start focus"),
+  skip: (stateType) => skipLabels[stateType](),
+};
+const skipLabels = {
+  focus: () => t("Skip"), breakTime: () => t("End break"), snooze: () => t("Start break"),
 };
 
 /** Maximum number of dots in a row; if the long break comes later, only the text shows it. */
@@ -25,19 +72,20 @@ export function timerModel(state, now, minutesAhead) {
   const isIdle = stateType === "idle";
   const focus = Number(settingsOf(state).focusMilliseconds);
   const left = isIdle ? focus : screen.remaining;
-  const phase = phaseNames[stateType] ?? "Another version's state";
+  const texts = textsOf(stateType);
   const full = screen.duration ?? screen.remaining;
   return {
     stateType, isPaused, zeroAt,
     time: clock(left),
-    phase: isPaused ? `${phase}, paused` : phase,
+    phase: isIdle ? t("Ready") : isPaused ? texts.paused() : texts.name(),
     part: isIdle || full <= 0 ? 1 : Math.min(1, left / full),
     spoken: spoken(screen, focus),
     orders: orders(screen),
     count: count(screen),
     dots: dots(screen),
     by: by(screen, now, minutesAhead),
-    title: isIdle ? "Timer" : `${clock(left)} ${isPaused ? `${phase} paused` : phase}`,
+    title: isIdle ? t("Timer")
+      : isPaused ? texts.pausedTitle(clock(left)) : texts.title(clock(left)),
     minutes: isIdle ? null : Math.ceil(left / 60_000),
   };
 }
@@ -46,19 +94,27 @@ function orders({ events, stateType, isPaused }) {
   const first = stateType === "idle" ? "start" : isPaused ? "resume" : "pause";
   const rank = ["start", "snooze", "skip", "stop"];
   const rest = rank.filter((it) => it !== first && events.includes(it));
-  return (events.includes(first) ? [first, ...rest] : rest).map((event) => {
-    const words = orderLabels[event];
-    return { do: event, words: typeof words === "string" ? words : words[stateType] };
-  });
+  return (events.includes(first) ? [first, ...rest] : rest).map((event) =>
+    ({ do: event, words: orderLabels[event](stateType) }));
 }
 
 function count({ completedPomodoros, longBreakEvery }) {
-  const isFirst = completedPomodoros === 0;
-  const done = isFirst ? "No pomodoro yet" : `${plural(completedPomodoros, "pomodoro")} done`;
-  if (longBreakEvery === 0) return done;
-  const left = longBreakEvery - (completedPomodoros % longBreakEvery);
-  const after = left === 1 ? "the next" : isFirst ? left : `${left} more`;
-  return `${done}, long break after ${after}`;
+  const left = longBreakEvery === 0 ? 0
+    : longBreakEvery - (completedPomodoros % longBreakEvery);
+  if (completedPomodoros === 0) {
+    if (left === 0) return t("No pomodoro yet");
+    return left === 1 ? t("No pomodoro yet, long break after the next")
+      : t("No pomodoro yet, long break after {left}", { left });
+  }
+  if (left === 0) {
+    return tCount(completedPomodoros, "{count} pomodoro done", "{count} pomodoros done");
+  }
+  if (left === 1) {
+    return tCount(completedPomodoros, "{count} pomodoro done, long break after the next",
+      "{count} pomodoros done, long break after the next");
+  }
+  return tCount(completedPomodoros, "{count} pomodoro done, long break after {left} more",
+    "{count} pomodoros done, long break after {left} more", { left });
 }
 
 function dots({ completedPomodoros, longBreakEvery }) {
@@ -69,25 +125,28 @@ function dots({ completedPomodoros, longBreakEvery }) {
 
 /** Returns the announcement for screen readers at a change of phase. */
 function spoken({ stateType, isPaused, remaining, duration: full }, focus) {
-  if (stateType === "idle") return `The timer is ready: ${duration(focus)} of focus.`;
-  const name = phaseNames[stateType] ?? "The timer";
-  if (isPaused) return `${name} paused with ${duration(remaining)} left.`;
-  return full !== null && full - remaining < 1_000
-    ? `${name} of ${duration(full)} began.` : `${name} runs.`;
+  if (stateType === "idle") {
+    return t("The timer is ready: {length} of focus.", { length: duration(focus) });
+  }
+  const texts = textsOf(stateType);
+  if (isPaused) return texts.halted(duration(remaining));
+  return full !== null && full - remaining < 1_000 ? texts.began(duration(full)) : texts.runs();
 }
 
 function by({ device, deviceName, editedAt }, now, minutesAhead) {
   if (editedAt === null) return "";
-  return `Last changed by ${deviceLabel(device, deviceName)}, ${ago(editedAt, now, minutesAhead)}`;
+  return t("Last changed by {device}, {when}", {
+    device: deviceLabel(device, deviceName), when: ago(editedAt, now, minutesAhead),
+  });
 }
 
-/** Settings in the form: name, label and unit. */
+/** Settings in the form: name, and label with the unit. */
 export const settingFields = Object.freeze([
-  { name: "focusMinutes", label: "Focus", unit: "min" },
-  { name: "shortBreakMinutes", label: "Break", unit: "min" },
-  { name: "longBreakMinutes", label: "Long break", unit: "min" },
-  { name: "snoozeMinutes", label: "Snooze", unit: "min" },
-  { name: "longBreakEvery", label: "Long break after", unit: "pomodoros" },
+  { name: "focusMinutes", label: () => t("Focus (min)") },
+  { name: "shortBreakMinutes", label: () => t("Break (min)") },
+  { name: "longBreakMinutes", label: () => t("Long break (min)") },
+  { name: "snoozeMinutes", label: () => t("Snooze (min)") },
+  { name: "longBreakEvery", label: () => t("Long break after (pomodoros)") },
 ]);
 
 /** Returns the settings that differ from the present ones, for the timer's action `set`. */

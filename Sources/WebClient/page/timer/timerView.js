@@ -1,6 +1,7 @@
 import { settingsOf, timerApp } from "../../apps/timer/timerApp.js";
 import { button, field, form } from "../components/controls.js";
 import { svgElement, element, setAttribute, setText, show } from "../components/element.js";
+import { t } from "../language/language.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { AlertCard } from "./alerts/alertCard.js";
@@ -13,17 +14,17 @@ const length = 2 * Math.PI * radius;
 
 /** Letters of the terminal's `timer watch`. */
 const letters = [
-  { keys: ["s"], words: "Start a focus", order: "start" },
-  { keys: ["p"], words: "Pause", order: "pause" },
-  { keys: ["r"], words: "Resume", order: "resume" },
-  { keys: ["x"], words: "Stop", order: "stop" },
-  { keys: ["k"], words: "Skip to the next phase", order: "skip" },
-  { keys: ["z"], words: "Snooze: put the break off", order: "snooze" },
+  { keys: ["s"], words: () => t("Start a focus"), order: "start" },
+  { keys: ["p"], words: () => t("Pause"), order: "pause" },
+  { keys: ["r"], words: () => t("Resume"), order: "resume" },
+  { keys: ["x"], words: () => t("Stop"), order: "stop" },
+  { keys: ["k"], words: () => t("Skip to the next phase"), order: "skip" },
+  { keys: ["z"], words: () => t("Snooze: put the break off"), order: "snooze" },
 ];
 
 /** View of the timer: the countdown, as large as the screen allows, and its actions. */
 export class TimerView {
-  title = "Timer";
+  title = t("Timer");
   zone = timerApp.zone;
   #controller;
   #notify;
@@ -55,13 +56,13 @@ export class TimerView {
     this.#statistics = new StatisticsCard(controller);
     const ring = svgElement("svg", { viewBox: "0 0 300 300", class: "ring", "aria-hidden": "true" },
       svgElement("circle", { class: "ring-ground", cx: 150, cy: 150, r: radius }), this.#ring);
-    this.node = element("section", { class: "view timer", "aria-label": "Timer" },
-      element("h1", { class: "visually-hidden" }, "Timer"),
+    this.node = element("section", { class: "view timer", "aria-label": t("Timer") },
+      element("h1", { class: "visually-hidden" }, t("Timer")),
       element("div", { class: "timer-face" }, ring,
         element("div", { class: "timer-words" }, this.#phase, this.#time,
           element("p", { class: "timer-count" }, this.#dots))),
       this.#buttons,
-      this.#floating.isAvailable && button("Float the countdown", () => this.#float(),
+      this.#floating.isAvailable && button(t("Float the countdown"), () => this.#float(),
         { kind: "quiet", class: "button quiet float" }),
       element("p", { class: "timer-summary" }, this.#count),
       this.#by, this.#announcement, this.#settings.node, this.#alertCard.node,
@@ -69,10 +70,10 @@ export class TimerView {
   }
 
   get shortcuts() {
-    const pauses = { keys: [" "], words: "Pause or resume", changes: true,
+    const pauses = { keys: [" "], words: t("Pause or resume"), changes: true,
       act: () => this.act(this.#read().model.isPaused ? "resume" : "pause") };
-    return [pauses, ...letters.map(({ order, ...letter }) =>
-      ({ ...letter, changes: true, act: () => this.act(order) }))];
+    return [pauses, ...letters.map(({ keys, words, order }) =>
+      ({ keys, words: words(), changes: true, act: () => this.act(order) }))];
   }
 
   #read() {
@@ -157,21 +158,21 @@ class SettingsForm {
   constructor(controller, notify) {
     this.#controller = controller;
     this.#notify = notify;
-    const fields = settingFields.map(({ name, label, unit }) => {
+    const fields = settingFields.map(({ name, label }) => {
       const input = element("input", { type: "number", min: 0, step: "any", required: true,
         inputmode: "decimal" });
       this.#inputs.set(name, input);
-      return field(`${label} (${unit})`, input);
+      return field(label(), input);
     });
     this.node = element("details", { class: "card settings", "data-changes": true },
-      element("summary", {}, "Lengths and breaks"),
+      element("summary", {}, t("Lengths and breaks")),
       form({ class: "settings-form" }, () => this.#save(),
         element("div", { class: "settings-fields" }, ...fields),
         element("label", { class: "check" }, this.#autoStart,
-          " Breaks begin by themselves"),
+          t("Breaks begin by themselves")),
         this.#problem,
         element("div", { class: "actions" },
-          element("button", { type: "submit", class: "button primary" }, "Save"))));
+          element("button", { type: "submit", class: "button primary" }, t("Save")))));
   }
 
   show() {
@@ -193,7 +194,7 @@ class SettingsForm {
     if (Object.keys(settings).length === 0) return;
     try {
       await this.#controller.act(timerApp, { do: "set", settings });
-      this.#notify("Saved. It holds from the next phase on.");
+      this.#notify(t("Saved. It holds from the next phase on."));
     } catch (error) {
       this.#problem.textContent = errorText(error);
       show(this.#problem, true);

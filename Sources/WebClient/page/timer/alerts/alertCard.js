@@ -1,5 +1,6 @@
 import { soundOf, timerApp } from "../../../apps/timer/timerApp.js";
 import { element, setText, show } from "../../components/element.js";
+import { t } from "../../language/language.js";
 import { limits } from "../../limits.js";
 import { errorText } from "../../text/syncText.js";
 import { soundNames } from "./sounds.js";
@@ -25,16 +26,16 @@ export class AlertCard {
     this.#notify = notify;
     const { alerts: system, wakeLock } = controller.browser;
     this.node = element("details", { class: "card settings alerts" },
-      element("summary", {}, "Sound and alerts"),
+      element("summary", {}, t("Sound and alerts")),
       element("div", { class: "settings-form" },
         this.#account(),
         element("fieldset", {},
-          element("legend", {}, "On this device"),
+          element("legend", {}, t("On this device")),
           this.#check("ring", system.canVibrate
-            ? "Ring and vibrate at the end" : "Ring at the end"),
+            ? t("Ring and vibrate at the end") : t("Ring at the end")),
           system.permission !== "missing"
-            && this.#check("notify", "Notify me while another window is in front"),
-          wakeLock && this.#check("awake", "Keep the screen on during a countdown"),
+            && this.#check("notify", t("Notify me while another window is in front")),
+          wakeLock && this.#check("awake", t("Keep the screen on during a countdown")),
           this.#hint)));
   }
 
@@ -43,21 +44,22 @@ export class AlertCard {
       const input = element("input", { type: "radio", name: "timer-sound", value: sound,
         on: { change: () => this.#save({ sound }) } });
       this.#sounds.set(sound, input);
-      return element("label", { class: "check" }, input, ` ${name}`);
+      return element("label", { class: "check" }, input, name());
     });
     return element("div", { class: "alert-sound", "data-changes": true },
       element("fieldset", {},
-        element("legend", {}, "Sound"), element("div", { class: "sound-choices" }, ...radios)),
+        element("legend", {}, t("Sound")), element("div", { class: "sound-choices" }, ...radios)),
       element("div", { class: "field" },
-        element("label", { for: "timer-volume" }, "Volume"), this.#volume),
-      element("p", { class: "hint" }, "Sound and volume are the same on all of your devices."));
+        element("label", { for: "timer-volume" }, t("Volume")), this.#volume),
+      element("p", { class: "hint" },
+        t("Sound and volume are the same on all of your devices.")));
   }
 
   #check(name, words) {
     const input = element("input", { type: "checkbox",
       on: { change: () => this.#choose(name, input.checked) } });
     this.#checks.set(name, input);
-    return element("label", { class: "check" }, input, ` ${words}`);
+    return element("label", { class: "check" }, input, words);
   }
 
   show() {
@@ -77,12 +79,14 @@ export class AlertCard {
   }
 
   #hintText(permission) {
-    return [
+    const hints = [
       this.#alerts.awaitsPress
-        && "The browser lets this page sound once you have pressed something in it.",
-      permission === "denied" && "This browser blocks notifications of this page. Allow them in "
-        + "its settings for this site.",
-    ].filter(Boolean).join(" ");
+        && t("The browser lets this page sound once you have pressed something in it."),
+      permission === "denied" && t("This browser blocks notifications of this page. Allow them in "
+        + "its settings for this site."),
+    ].filter(Boolean);
+    return hints.length < 2 ? hints.join("")
+      : t("{first} {second}", { first: hints[0], second: hints[1] });
   }
 
   /** Saves the volume once the slider rests: a key that is held moves it many times. */

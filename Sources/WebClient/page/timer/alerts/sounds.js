@@ -1,3 +1,5 @@
+import { t } from "../../language/language.js";
+
 /**
  * Sounds for the end of a countdown, as notes for a synthesiser: no recordings, so nothing is
  * loaded. A note: `at`, its beginning in seconds; `hertz`; `level`, its share of the full volume;
@@ -12,7 +14,8 @@ const melodies = Object.freeze({
 
 /** Names for a person, in the order in which they are offered. */
 export const soundNames = Object.freeze({
-  bell: "Bell", chime: "Chime", marimba: "Marimba", none: "Silent",
+  bell: () => t("Bell"), chime: () => t("Chime"), marimba: () => t("Marimba"),
+  none: () => t("Silent"),
 });
 
 /** The partials of a bell are not harmonic, and the higher fade first. */
