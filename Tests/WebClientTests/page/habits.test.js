@@ -4,7 +4,7 @@ import { HabitContents } from "../../../Sources/WebClient/apps/habits/habitConte
 import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
 import { dayOf } from "../../../Sources/WebClient/apps/universalTime.js";
 import {
-  dateAfter, dateInMonth, figureTexts, firstMonth, habitMonth, habitYear, monthAfter, monthName,
+  dateAfter, dateInMonth, figureTexts, firstMonth, habitMonth, habitYear, monthAfter,
 } from "../../../Sources/WebClient/page/habits/habitCalendarModel.js";
 import { habitsAsCSV, habitsAsJSON } from "../../../Sources/WebClient/page/habits/habitExport.js";
 import { HabitReminders } from "../../../Sources/WebClient/page/habits/habitReminders.js";
@@ -15,6 +15,7 @@ import { systemReminderNotices }
   from "../../../Sources/WebClient/page/habits/reminderNotices.js";
 import { ReminderTimes, dueReminders, reminderText }
   from "../../../Sources/WebClient/page/habits/reminderTimes.js";
+import { monthName } from "../../../Sources/WebClient/page/text/time.js";
 import { TestPage } from "../support/testPage.js";
 
 const today = "2026-03-15";

@@ -1,9 +1,13 @@
 import { element, icon, setText, show } from "../components/element.js";
 import { iconButton } from "../components/controls.js";
 import { KeyedList } from "../components/keyedList.js";
+import { t } from "../language/language.js";
+import { columnWeekday, shortMonth, weekday, yearName } from "../text/time.js";
 import { dateAfter, dateInMonth, monthAfter } from "./habitCalendarModel.js";
 
-const weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+/** A week from Monday to Sunday, for the names of the columns. */
+const anyWeek = ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04", "2024-01-05",
+  "2024-01-06", "2024-01-07"];
 
 /** Keys that move the chosen day, each with the day that it leads to. */
 const moves = {
@@ -27,8 +31,8 @@ export class HabitCalendar {
   #today = "";
   #title = element("p", { class: "calendar-title", "aria-live": "polite" });
   #sum = element("p", { class: "muted small" });
-  #previous = iconButton("back", "Earlier", () => this.#turn(-1), { "data-name": "previous" });
-  #next = iconButton("forward", "Later", () => this.#turn(1), { "data-name": "next" });
+  #previous = iconButton("back", t("Earlier"), () => this.#turn(-1), { "data-name": "previous" });
+  #next = iconButton("forward", t("Later"), () => this.#turn(1), { "data-name": "next" });
   #body = element("div", {});
   #months = new KeyedList(this.#body, (month) => this.#monthTable(month));
   #years = new KeyedList(this.#body, (year) => this.#yearGrid(year));
@@ -54,12 +58,12 @@ export class HabitCalendar {
     this.#shown = shown;
     this.#months.show(month ? [month] : []);
     this.#years.show(year ? [year] : []);
-    setText(this.#title, month ? month.name : year.year);
+    setText(this.#title, month ? month.name : yearName(year.year));
     setText(this.#sum, shown.sum);
     show(this.#sum, shown.sum !== "");
-    const unit = month ? "month" : "year";
-    this.#limit(this.#previous, shown.hasPrevious, `Previous ${unit}`);
-    this.#limit(this.#next, shown.hasNext, `Next ${unit}`);
+    this.#limit(this.#previous, shown.hasPrevious,
+      month ? t("Previous month") : t("Previous year"));
+    this.#limit(this.#next, shown.hasNext, month ? t("Next month") : t("Next year"));
   }
 
   /** Moves the focus to the chosen day. */
@@ -83,8 +87,8 @@ export class HabitCalendar {
     const entry = days.find(({ isChosen }) => isChosen) ?? days.at(-1);
     return element("table", { class: "month", role: "grid", "aria-label": name,
       on: { keydown: (event) => this.#handleKey(event) } },
-    element("thead", {}, element("tr", {}, weekdays.map((day) =>
-      element("th", { scope: "col", abbr: day }, day.slice(0, 2))))),
+    element("thead", {}, element("tr", {}, anyWeek.map((date) =>
+      element("th", { scope: "col", abbr: weekday(date) }, columnWeekday(date))))),
     element("tbody", {}, weeks.map((week) => element("tr", {}, week.map((day) =>
       element("td", {}, day && this.#dayButton(day, day === entry)))))));
   }
@@ -109,11 +113,13 @@ export class HabitCalendar {
   #yearGrid({ months }) {
     return element("ul", { class: "year" }, months.map((month) => {
       const isFuture = month.past === 0;
-      const words = isFuture ? month.name : `${month.name}: ${month.sum}`;
+      const { name, sum } = month;
+      const words = isFuture ? t("{month}. Show the month", { month: name })
+        : t("{month}: {sum}. Show the month", { month: name, sum });
       return element("li", {}, element("button", { type: "button", class: "year-month",
-        "aria-label": `${words}. Show the month`, disabled: isFuture, "data-name": month.month,
+        "aria-label": words, disabled: isFuture, "data-name": month.month,
         on: { click: () => this.#open({ month: month.month }) } },
-      element("span", { class: "year-name", "aria-hidden": "true" }, month.name.slice(0, 3)),
+      element("span", { class: "year-name", "aria-hidden": "true" }, shortMonth(month.month)),
       element("span", { class: "year-days", "aria-hidden": "true" }, month.weeks.flat().map((day) =>
         element("span", { class: "year-day", "data-none": day === null,
           "data-done": day?.isDone, "data-begun": day?.isBegun })))));

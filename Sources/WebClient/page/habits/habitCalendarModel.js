@@ -1,5 +1,6 @@
 import { dateOf, dayOf } from "../../apps/universalTime.js";
-import { longDate, plural, weekday } from "../text/time.js";
+import { t, tCount } from "../language/language.js";
+import { longDate, longDay, monthName } from "../text/time.js";
 
 /** Years before today's that the calendar shows. */
 const yearsBack = 20;
@@ -14,9 +15,6 @@ export function monthAfter(month, count) {
 }
 
 const padded = (number) => String(number).padStart(2, "0");
-
-/** Returns the month's name with the year: `March 2026`. */
-export const monthName = (month) => longDate(`${month}-01`).replace(/^1 /, "");
 
 /** First month that the calendar shows. */
 export const firstMonth = (today) => monthAfter(monthOf(today), -12 * yearsBack);
@@ -54,25 +52,34 @@ export function habitMonth(contents, habit, month, today, chosen) {
   const done = past.filter(({ isDone }) => isDone).length;
   return {
     key: month, month, name: monthName(month), done, past: past.length,
-    sum: past.length === 0 ? "" : `${done} of ${plural(past.length, "day")}`,
+    sum: sumText(done, past.length),
     weeks: Array.from({ length: cells.length / 7 }, (_, at) => cells.slice(7 * at, 7 * at + 7)),
     hasPrevious: month > firstMonth(today), hasNext: month < monthOf(today),
   };
 }
+
+/** Returns the text about the days that have reached the goal; empty if none has come. */
+const sumText = (done, past) => (past === 0 ? ""
+  : tCount(past, "{done} of {count} day", "{done} of {count} days", { done }));
 
 function calendarDay(contents, habit, day, today, chosen) {
   const date = dateOf(day);
   const { total } = contents.day(habit, day);
   const isDone = contents.isReached(habit, day);
   const isFuture = date > today;
-  const state = isFuture ? "not yet"
-    : habit.kind === "count" ? `${total} of ${habit.target}${isDone ? ", done" : ""}`
-    : isDone ? "done" : "not done";
   return {
     date, number: String(Number(date.slice(8))), isDone, isBegun: total > 0n, isFuture,
     isToday: date === today, isChosen: date === chosen,
-    label: `${weekday(date)}, ${longDate(date)}: ${state}`,
+    label: dayLabel(habit, { date, total, isDone, isFuture }),
   };
+}
+
+function dayLabel({ kind, target }, { date, total, isDone, isFuture }) {
+  const day = longDay(date);
+  if (isFuture) return t("{day}: not yet", { day });
+  if (kind !== "count") return isDone ? t("{day}: done", { day }) : t("{day}: not done", { day });
+  return isDone ? t("{day}: {total} of {target}, done", { day, total, target })
+    : t("{day}: {total} of {target}", { day, total, target });
 }
 
 /** Returns the twelve months of a year. */
@@ -82,7 +89,7 @@ export function habitYear(contents, habit, year, today) {
   const [done, past] = ["done", "past"].map((name) =>
     months.reduce((sum, month) => sum + month[name], 0));
   return {
-    key: year, year, months, sum: past === 0 ? "" : `${done} of ${plural(past, "day")}`,
+    key: year, year, months, sum: sumText(done, past),
     hasPrevious: `${year}-01` > firstMonth(today), hasNext: year < today.slice(0, 4),
   };
 }
@@ -91,11 +98,13 @@ export function habitYear(contents, habit, year, today) {
 export function figureTexts({ streak, longestStreak, longestSince, reached, days, ratePercent,
   reachedInAll }) {
   return [
-    ["Streak", plural(streak, "day"), ""],
-    ["Longest streak", plural(longestStreak, "day"),
-      longestSince === null ? "" : `from ${longDate(longestSince)}`],
-    ["Last 30 days", ratePercent === null ? "–" : `${ratePercent} %`,
-      ratePercent === null ? "nothing done yet" : `${reached} of ${plural(days, "day")}`],
-    ["In all", plural(reachedInAll, "day"), ""],
+    [t("Streak"), dayCount(streak), ""],
+    [t("Longest streak"), dayCount(longestStreak),
+      longestSince === null ? "" : t("from {date}", { date: longDate(longestSince) })],
+    [t("Last 30 days"), ratePercent === null ? "–" : t("{percent} %", { percent: ratePercent }),
+      ratePercent === null ? t("nothing done yet") : sumText(reached, days)],
+    [t("In all"), dayCount(reachedInAll), ""],
   ];
 }
+
+const dayCount = (count) => tCount(count, "{count} day", "{count} days");

@@ -1,7 +1,8 @@
 import { button, iconButton } from "../components/controls.js";
 import { element, setAttribute, setText, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
-import { longDate, weekday } from "../text/time.js";
+import { t } from "../language/language.js";
+import { longDate, longDay } from "../text/time.js";
 import { HabitCalendar } from "./habitCalendar.js";
 import { figureTexts, habitMonth, habitYear, monthOf } from "./habitCalendarModel.js";
 import { dayControl } from "./habitElements.js";
@@ -16,7 +17,7 @@ export class HabitDetail {
   #period = null;
   #habit = null;
   #today = "";
-  #back = iconButton("back", "All habits", () => this.#handlers.close());
+  #back = iconButton("back", t("All habits"), () => this.#handlers.close());
   #title = element("h2", { class: "detail-title" });
   #aim = element("p", { class: "muted small" });
   #figures = element("dl", { class: "figures" });
@@ -24,13 +25,14 @@ export class HabitDetail {
     element("div", {}, element("dt", {}, name), element("dd", {}, text),
       note !== "" && element("dd", { class: "figure-note" }, note)));
   #calendar = new HabitCalendar((date) => this.#choose(date), (period) => this.#open(period));
-  #month = this.#unitButton("Month", () => ({ month: monthOf(this.#date ?? this.#today) }));
-  #year = this.#unitButton("Year", () => ({ year: (this.#date ?? this.#today).slice(0, 4) }));
+  #month = this.#unitButton(t("Month"), () => ({ month: monthOf(this.#date ?? this.#today) }));
+  #year = this.#unitButton(t("Year"), () => ({ year: (this.#date ?? this.#today).slice(0, 4) }));
   #day = element("div", { class: "detail-day" });
   #control = new KeyedList(this.#day, (row) => element("div", { class: "detail-row" },
     element("p", {}, row.words), dayControl(row, this.#handlers.act)));
   #reminder;
-  #archive = button("Archive", () => this.#handlers.archive(this.#habit), { "data-changes": true });
+  #archive = button(t("Archive"), () => this.#handlers.archive(this.#habit),
+    { "data-changes": true });
   node;
 
   /** @param {{close, act, edit, archive, refresh}} handlers called when the person does something,
@@ -42,13 +44,13 @@ export class HabitDetail {
       element("div", { class: "detail-head" }, this.#back,
         element("div", {}, this.#title, this.#aim)),
       this.#figures,
-      element("section", { class: "card", "aria-label": "Days" },
-        element("div", { class: "units", role: "group", "aria-label": "Calendar of" },
+      element("section", { class: "card", "aria-label": t("Days") },
+        element("div", { class: "units", role: "group", "aria-label": t("Calendar of") },
           this.#month, this.#year),
         this.#calendar.node, this.#day),
       this.#reminder.node,
       element("div", { class: "actions start" },
-        button("Edit", () => this.#handlers.edit(this.#habit), { "data-changes": true }),
+        button(t("Edit"), () => this.#handlers.edit(this.#habit), { "data-changes": true }),
         this.#archive));
   }
 
@@ -70,7 +72,8 @@ export class HabitDetail {
     const date = this.#date ?? today;
     const figures = figureTexts(habit.figures);
     setText(this.#title, habit.title);
-    setText(this.#aim, habit.isArchived ? `${habit.aim} · archived` : habit.aim);
+    setText(this.#aim,
+      habit.isArchived ? t("{aim} · archived", { aim: habit.aim }) : habit.aim);
     this.#figureRows.show(figures.map(([name, text, note]) =>
       ({ key: name, name, text, note })));
     const { year, month = monthOf(date) } = this.#period ?? {};
@@ -83,9 +86,9 @@ export class HabitDetail {
     this.#control.show([{
       key: "day", title: habit.title, kind: habit.kind, target: habit.target, done, total,
       day: date, habit: habit.key, isFixed: habit.isFixed,
-      words: date === today ? `Today, ${longDate(date)}` : `${weekday(date)}, ${longDate(date)}`,
+      words: date === today ? t("Today, {date}", { date: longDate(date) }) : longDay(date),
     }]);
-    setText(this.#archive, habit.isArchived ? "Bring back" : "Archive");
+    setText(this.#archive, habit.isArchived ? t("Bring back") : t("Archive"));
     show(this.#reminder.node, !habit.isArchived);
     this.#reminder.show(habit.key);
   }

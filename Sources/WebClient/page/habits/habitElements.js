@@ -3,6 +3,7 @@ import { button, field, form, iconButton, newID } from "../components/controls.j
 import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, icon, show } from "../components/element.js";
 import { swipeable } from "../components/swipe.js";
+import { t } from "../language/language.js";
 import { errorText } from "../text/syncText.js";
 
 /** Returns the row of a habit, with the control for the chosen day and the week's marks. `isFixed`:
@@ -12,7 +13,7 @@ export function habitRow(row, { act, open }) {
   const node = element("li", { class: "card habit", "data-habit": key },
     element("div", { class: "habit-body" },
       element("button", { type: "button", class: "habit-title", "data-name": "open",
-        "aria-label": `${title}, ${aim}. Show its days`, on: { click: open } },
+        "aria-label": t("{title}, {aim}. Show its days", { title, aim }), on: { click: open } },
       element("span", {}, title)),
       element("p", { class: "muted small" }, [aim, streak, reminder].filter(Boolean).join(" · ")),
       element("p", { class: "marks" },
@@ -27,17 +28,17 @@ export function habitRow(row, { act, open }) {
 function checkSwipes({ key, day }, act) {
   const check = (done) => () => act({ do: "check", habit: key, day, done });
   return {
-    right: { icon: "check", words: "Done", act: check(true), changes: true },
-    left: { icon: "minus", words: "Not done", act: check(false), changes: true },
+    right: { icon: "check", words: t("Done"), act: check(true), changes: true },
+    left: { icon: "minus", words: t("Not done"), act: check(false), changes: true },
   };
 }
 
 function countSwipes({ key, total, day }, act) {
   const count = (by) => () => act({ do: "count", habit: key, day, by });
   return {
-    right: { icon: "plus", words: "One more", act: count(1), changes: true },
+    right: { icon: "plus", words: t("One more"), act: count(1), changes: true },
     ...total > 0 && {
-      left: { icon: "minus", words: "One less", act: count(-1), changes: true },
+      left: { icon: "minus", words: t("One less"), act: count(-1), changes: true },
     },
   };
 }
@@ -48,18 +49,20 @@ export const dayControl = (row, act) =>
 
 function checkControl({ habit, title, done, day, isFixed }, act) {
   return element("button", { type: "button", class: "check-in", role: "checkbox", disabled: isFixed,
-    "aria-checked": String(done), "aria-label": `${title}, done`, "data-name": "check",
+    "aria-checked": String(done), "aria-label": t("{title}, done", { title }),
+    "data-name": "check",
     on: { click: () => act({ do: "check", habit, day, done: !done }) } }, icon("check"));
 }
 
 function countControl({ habit, title, total, target, done, day }, act) {
   const count = (by) => () => act({ do: "count", habit, day, by });
   return element("div", { class: "counter", role: "group", "aria-label": title },
-    iconButton("minus", `One less, ${title}`, count(-1),
+    iconButton("minus", t("One less, {title}", { title }), count(-1),
       { "data-name": "less", "data-changes": true, disabled: total === 0 }),
     element("p", { class: "counter-total", "data-done": done },
-      element("strong", {}, String(total)), element("span", {}, ` of ${target}`)),
-    iconButton("plus", `One more, ${title}`, count(1),
+      element("strong", {}, String(total)), " ",
+      element("span", {}, t("of {target}", { target }))),
+    iconButton("plus", t("One more, {title}", { title }), count(1),
       { "data-name": "more", "data-changes": true }));
 }
 
@@ -67,20 +70,19 @@ function countControl({ habit, title, total, target, done, day }, act) {
 export function conflictCard({ title, words, local, cloud }, keep) {
   const id = newID("conflict");
   return element("section", { class: "card conflict", "aria-labelledby": id },
-    element("h2", { id }, `“${title}” was changed in two places`),
+    element("h2", { id }, t("“{title}” was changed in two places", { title })),
     element("p", { class: "muted" }, words),
     element("div", { class: "versions" },
       version(local, () => keep("local")), version(cloud, () => keep("cloud"))));
 }
 
-function version({ place, title, aim, from, canStay }, act) {
+function version({ place, title, aim, from, keep, canStay }, act) {
   return element("div", { class: "version" },
     element("p", { class: "muted small" }, place),
     element("p", { class: "version-title" }, title),
     element("p", {}, aim),
     element("p", { class: "muted small" }, from),
-    canStay && button("Keep this", act,
-      { "aria-label": `Keep “${title}”, ${place.toLowerCase()}` }));
+    canStay && button(t("Keep this"), act, { "aria-label": keep }));
 }
 
 /** Asks for the form of an export. */
@@ -89,12 +91,13 @@ export function openExportChoice({ csv, json }) {
     dialog.close();
     save();
   };
-  const dialog = openDialog("Export the habits", [
-    element("p", {}, "A file with all habits and their days, also the archived ones. It is not "
-      + "sealed: who has the file can read it."),
+  const dialog = openDialog(t("Export the habits"), [
+    element("p", {}, t("A file with all habits and their days, also the archived ones. It is "
+      + "not sealed: who has the file can read it.")),
     element("div", { class: "actions" },
-      button("Cancel", () => dialog.close()),
-      button("CSV, for a spreadsheet", chosen(csv)), button("JSON, with figures", chosen(json))),
+      button(t("Cancel"), () => dialog.close()),
+      button(t("CSV, for a spreadsheet"), chosen(csv)),
+      button(t("JSON, with figures"), chosen(json))),
   ]);
   dialog.addEventListener("close", () => dialog.remove());
 }
@@ -120,16 +123,19 @@ export function openHabitForm(habit, { save, remove }) {
   };
   const removed = async () => {
     dialog.close();
-    const words = "It goes from all of your devices. Its days come back if it does.";
-    if (await confirmAction({ title: `Delete “${habit.title}”?`, words, yes: "Delete" })) remove();
+    const isConfirmed = await confirmAction({
+      title: t("Delete “{title}”?", { title: habit.title }), yes: t("Delete"),
+      words: t("It goes from all of your devices. Its days come back if it does."),
+    });
+    if (isConfirmed) remove();
   };
-  const dialog = openDialog(habit ? "Edit the habit" : "New habit", [
+  const dialog = openDialog(habit ? t("Edit the habit") : t("New habit"), [
     form({ class: "stack" }, saved,
-      field("What you want to do", title), field("Times a day", times), problem,
+      field(t("What you want to do"), title), field(t("Times a day"), times), problem,
       element("div", { class: "actions" },
-        habit && button("Delete", removed, { kind: "danger", class: "button danger apart" }),
-        button("Cancel", () => dialog.close()),
-        element("button", { type: "submit", class: "button primary" }, "Save"))),
+        habit && button(t("Delete"), removed, { kind: "danger", class: "button danger apart" }),
+        button(t("Cancel"), () => dialog.close()),
+        element("button", { type: "submit", class: "button primary" }, t("Save")))),
   ]);
   dialog.addEventListener("close", () => dialog.remove());
   title.focus();

@@ -1,6 +1,7 @@
 import { HabitContents } from "../../apps/habits/habitContents.js";
 import { habitsApp } from "../../apps/habits/habitsApp.js";
 import { dayOf } from "../../apps/universalTime.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { clockTime, dayAt } from "../text/time.js";
 import { dueReminders, reminderText } from "./reminderTimes.js";
@@ -78,7 +79,7 @@ export class HabitReminders {
     if (due.length === 0) return;
     this.#times.setShown(accountID, due.map(({ name }) => name), date);
     const words = reminderText(due);
-    this.#notify(words, { words: "Show", act: () => { location.hash = "habits"; } });
+    this.#notify(words, { words: t("Show"), act: () => { location.hash = "habits"; } });
     this.#notices.show(words).catch(() => {});
   }
 }

@@ -1,6 +1,7 @@
 import { datedFigures, habitConflicts, habitWeek } from "../../apps/habits/habitWeek.js";
 import { dateOf, dayOf } from "../../apps/universalTime.js";
-import { ago, longDate, plural, weekday } from "../text/time.js";
+import { t, tCount } from "../language/language.js";
+import { ago, columnWeekday, longDate, longDay } from "../text/time.js";
 import { deviceLabel } from "../text/deviceText.js";
 import { isReadOnly } from "../text/scopeText.js";
 
@@ -8,8 +9,8 @@ import { isReadOnly } from "../text/scopeText.js";
 export function weekDays(today, chosen) {
   const last = dayOf(today);
   return habitDays(last).map((date) => ({
-    date, name: weekday(date).slice(0, 2), number: String(Number(date.slice(8))),
-    label: date === today ? `Today, ${longDate(date)}` : `${weekday(date)}, ${longDate(date)}`,
+    date, name: columnWeekday(date), number: String(Number(date.slice(8))),
+    label: date === today ? t("Today, {date}", { date: longDate(date) }) : longDay(date),
     isChosen: date === chosen, isToday: date === today,
   }));
 }
@@ -30,12 +31,14 @@ export function habitRows(state, today, chosen, reminderTime = () => null) {
       marks: habit.days.map((it) => ({
         isDone: it.done, isBegun: it.total > 0, isChosen: it.day === chosen,
       })),
-      week: `${habit.days.filter((it) => it.done).length} of 7 days`,
-      streak: habit.streak > 1 ? `${habit.streak} days in a row` : "",
-      reminder: reminderTime(habit.name) === null ? "" : `reminder ${reminderTime(habit.name)}`,
+      week: t("{done} of 7 days", { done: habit.days.filter((it) => it.done).length }),
+      streak: habit.streak > 1 ? t("{count} days in a row", { count: habit.streak }) : "",
+      reminder: reminderNote(reminderTime(habit.name)),
     };
   });
 }
+
+const reminderNote = (time) => (time === null ? "" : t("reminder {time}", { time }));
 
 /** Returns the habits in use as rows to arrange, and the archived ones.
  * @param {import("../../apps/habits/habitContents.js").HabitContents} contents */
@@ -70,35 +73,52 @@ export function habitDetail(contents, name, today) {
  */
 export function undoOffer(action, habit, today) {
   const { title, target, fields } = habit;
-  const name = `“${title}”`;
-  const when = action.day === today ? "today" : `on ${longDate(action.day ?? today)}`;
   switch (action.do) {
     case "check": return {
-      words: `${name}: ${action.done ? "done" : "not done"} ${when}.`,
-      action: { ...action, done: !action.done },
+      words: checkText(action, title, today), action: { ...action, done: !action.done },
     };
     case "count": return {
-      words: `${name}: ${habit.total + action.by} of ${target} ${when}.`,
+      words: countText(action, { title, target, total: habit.total + action.by }, today),
       action: { ...action, by: -action.by },
     };
     case "remove": return {
-      words: `${name} was deleted.`, action: { do: "restore", habit: action.habit, fields },
+      words: t("“{title}” was deleted.", { title }),
+      action: { do: "restore", habit: action.habit, fields },
     };
     case "archive": return {
-      words: `${name} ${action.archived ? "is archived" : "is back"}.`,
+      words: action.archived ? t("“{title}” is archived.", { title })
+        : t("“{title}” is back.", { title }),
       action: { ...action, archived: !action.archived },
     };
     case "move": return {
-      words: `${name} is number ${action.place} now.`, action: { ...action, place: habit.place },
+      words: t("“{title}” is number {place} now.", { title, place: action.place }),
+      action: { ...action, place: habit.place },
     };
     default: return null;
   }
 }
 
+function checkText({ day, done }, title, today) {
+  if (day === today) {
+    return done ? t("“{title}”: done today.", { title })
+      : t("“{title}”: not done today.", { title });
+  }
+  const values = { title, date: longDate(day ?? today) };
+  return done ? t("“{title}”: done on {date}.", values)
+    : t("“{title}”: not done on {date}.", values);
+}
+
+function countText({ day }, { title, target, total }, today) {
+  return day === today ? t("“{title}”: {total} of {target} today.", { title, total, target })
+    : t("“{title}”: {total} of {target} on {date}.",
+      { title, total, target, date: longDate(day ?? today) });
+}
+
 const plain = ({ kind, target }) => ({ kind, target: Number(target) });
 
 const aimText = ({ kind, target }) =>
-  kind === "checkbox" ? "Once a day" : `${plural(target, "time")} a day`;
+  (kind === "checkbox" ? t("Once a day")
+    : tCount(target, "{count} time a day", "{count} times a day"));
 
 /** Returns the conflicts that a person must decide: both versions of each habit. `scope`: this
  * browser's; where it may only read, its own version cannot go out. */
@@ -106,24 +126,31 @@ export function conflictCards(state, now, minutesAhead, scope = null) {
   const isFixed = isReadOnly(scope);
   return habitConflicts(state).map(({ name, local, cloud }) => ({
     key: name,
-    title: (local.deleted ? cloud : local).title ?? "A habit",
+    title: (local.deleted ? cloud : local).title ?? t("A habit"),
     words: isFixed
-      ? "This browser may only read now, so its own version cannot go out. Take the other one, or "
-        + "pair this browser again."
-      : "Which version shall stay, on all devices?",
-    local: { ...versionText(local, "On this browser", now, minutesAhead), canStay: !isFixed },
-    cloud: { ...versionText(cloud, "On the other devices", now, minutesAhead), canStay: true },
+      ? t("This browser may only read now, so its own version cannot go out. Take the other one, "
+        + "or pair this browser again.")
+      : t("Which version shall stay, on all devices?"),
+    local: {
+      ...versionText(local, now, minutesAhead), canStay: !isFixed, place: t("On this browser"),
+      keep: t("Keep “{title}”, on this browser", { title: versionTitle(local) }),
+    },
+    cloud: {
+      ...versionText(cloud, now, minutesAhead), canStay: true, place: t("On the other devices"),
+      keep: t("Keep “{title}”, on the other devices", { title: versionTitle(cloud) }),
+    },
   }));
 }
 
-function versionText(version, place, now, minutesAhead) {
+const versionTitle = ({ deleted, title }) => (deleted ? t("Deleted") : title);
+
+function versionText(version, now, minutesAhead) {
+  const device = version.device ? deviceLabel(version.device, version.deviceName) : "";
   const when = version.modifiedAt === undefined || version.modifiedAt === 0
-    ? "" : `, ${ago(version.modifiedAt, now, minutesAhead)}`;
-  const by = version.device ? `, by ${deviceLabel(version.device, version.deviceName)}` : "";
+    ? "" : ago(version.modifiedAt, now, minutesAhead);
   return {
-    place,
-    title: version.deleted ? "Deleted" : version.title,
-    aim: version.deleted ? "" : aimText(version),
-    from: (by + when).replace(/^, /, ""),
+    title: versionTitle(version), aim: version.deleted ? "" : aimText(version),
+    from: device === "" ? when : when === "" ? t("by {device}", { device })
+      : t("by {device}, {when}", { device, when }),
   };
 }

@@ -6,6 +6,7 @@ import { download } from "../components/download.js";
 import { element, icon, setAttribute, setText, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { listKeys } from "../components/listKeys.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
@@ -27,7 +28,7 @@ import { ReminderTimes } from "./reminderTimes.js";
  * An opened habit is an entry of the browser's history, so that its Back button closes it.
  */
 export class HabitsView {
-  title = "Habits";
+  title = t("Habits");
   zone = habitsApp.zone;
   #controller;
   #notify;
@@ -39,7 +40,7 @@ export class HabitsView {
    * nothing to draw. */
   #turn = 0;
   #drawn = "";
-  #days = element("div", { class: "days", role: "group", "aria-label": "Day" });
+  #days = element("div", { class: "days", role: "group", "aria-label": t("Day") });
   #dayButtons = new KeyedList(this.#days, (day) => this.#dayButton(day));
   #conflicts = element("div", { class: "stack" });
   #conflictCards = new KeyedList(this.#conflicts, (card) => conflictCard(card,
@@ -59,18 +60,18 @@ export class HabitsView {
     bringBack: () => this.#act({ do: "archive", habit: row.key, archived: false }),
   }));
   #archive = element("details", { class: "archive" },
-    element("summary", {}, "Archived habits"), this.#archived);
-  #arrange = button("Arrange", () => this.#setArranging(!this.#isArranging),
+    element("summary", {}, t("Archived habits")), this.#archived);
+  #arrange = button(t("Arrange"), () => this.#setArranging(!this.#isArranging),
     { kind: "quiet", "data-changes": true, "aria-pressed": "false" });
-  #empty = emptyNote("No habits yet", "Add one, and check in each day from whatever is at hand.",
-    { "data-changes": true });
+  #empty = emptyNote(t("No habits yet"),
+    t("Add one, and check in each day from whatever is at hand."), { "data-changes": true });
   #tools = element("div", { class: "actions start" }, this.#arrange,
-    button("Export", () => this.#export(), { kind: "quiet" }));
+    button(t("Export"), () => this.#export(), { kind: "quiet" }));
   #overview;
   #detail;
 
   shortcuts = [
-    { keys: ["n"], words: "New habit", act: () => this.#edit(null), changes: true },
+    { keys: ["n"], words: t("New habit"), act: () => this.#edit(null), changes: true },
     ...listKeys(this.#list),
   ];
 
@@ -90,8 +91,8 @@ export class HabitsView {
       this.#archive, this.#tools);
     this.node = element("section", { class: "view habits", "aria-labelledby": "habits-title" },
       element("div", { class: "view-head" },
-        element("h1", { id: "habits-title" }, "Habits"),
-        button([icon("plus"), "New habit"], () => this.#edit(null),
+        element("h1", { id: "habits-title" }, t("Habits")),
+        button([icon("plus"), t("New habit")], () => this.#edit(null),
           { kind: "primary", "data-changes": true })),
       this.#conflicts, this.#overview, this.#detail.node);
     controller.subscribe(() => { this.#turn += 1; });
@@ -140,7 +141,7 @@ export class HabitsView {
     this.#rows.show(rows.map((row) => ({ ...row, isFixed })));
     this.#arrangeRows.show(isArranging ? inUse : []);
     this.#archivedRows.show(archived.map((row) => ({ ...row, isFixed })));
-    setText(this.#arrange, isArranging ? "Done" : "Arrange");
+    setText(this.#arrange, isArranging ? t("Done") : t("Arrange"));
     setAttribute(this.#arrange, "aria-pressed", String(isArranging));
     show(this.#list, !isArranging);
     show(this.#arranged, isArranging);
@@ -241,7 +242,7 @@ export class HabitsView {
       return false;
     }
     if (offer) {
-      this.#notify(offer.words, { words: "Undo", act: () => this.#takeBack(offer.action) });
+      this.#notify(offer.words, { words: t("Undo"), act: () => this.#takeBack(offer.action) });
     }
     return true;
   }
@@ -262,7 +263,7 @@ export class HabitsView {
   async #takeBack(action) {
     try {
       await this.#controller.act(habitsApp, action);
-      this.#notify("Taken back.");
+      this.#notify(t("Taken back."));
     } catch (error) {
       this.#notify(errorText(error));
     }

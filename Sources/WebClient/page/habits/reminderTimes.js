@@ -1,3 +1,4 @@
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 
 const key = "lockstep habit reminders";
@@ -96,8 +97,11 @@ export function dueReminders(reminders, contents, { date, day, time }) {
 
 /** Returns the sentence of a reminder. */
 export function reminderText(habits) {
-  const titles = habits.slice(0, limits.remindedTitles).map(({ title }) => `“${title}”`);
+  const titles = habits.slice(0, limits.remindedTitles).map(({ title }) =>
+    t("“{title}”", { title }));
+  const named = titles.reduce((first, second) => t("{first}, {second}", { first, second }));
   const rest = habits.length - titles.length;
-  if (rest > 0) return `Not done yet today: ${titles.join(", ")}, and ${rest} more.`;
-  return `Not done yet today: ${titles.join(", ")}.`;
+  return rest > 0
+    ? t("Not done yet today: {habits}, and {count} more.", { habits: named, count: rest })
+    : t("Not done yet today: {habits}.", { habits: named });
 }
