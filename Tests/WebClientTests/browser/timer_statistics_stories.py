@@ -40,3 +40,26 @@ class TimerStatisticsStories(Story):
             figures = laptop.json("timer", "stats", "--by", unit)[0]["periods"]
             self.assertEqual(shown, [str(it["pomodoros"]) for it in reversed(figures)])
             self.assertEqual(sum(int(it) for it in shown), 2)
+
+    def test_long_figures_fit_on_a_narrow_phone_in_each_language(self):
+        person = self.visitor(viewport={"width": 320, "height": 568})
+        person.make_account()
+        page = person.page
+        for language, length in [
+                ("en", "12 h 30 min"), ("zh-Hans", "12 小时 30 分钟"), ("ja", "12時間30分")]:
+            page.evaluate("(it) => localStorage.setItem('lockstep language', it)", language)
+            page.goto(f"{person.url}/#timer")
+            page.reload()
+            expect(page.locator("html")).to_have_attribute("lang", language)
+            page.locator(".statistics summary").click()
+            rows = page.locator(".statistics tbody tr")
+            for unit, number in [("day", 7), ("week", 8), ("month", 12), ("year", 5)]:
+                page.locator(f"[data-unit={unit}]").click()
+                expect(rows).to_have_count(number)
+                rest = rows.first.evaluate("""(row, length) => {
+                  row.children[1].textContent = "1234";
+                  row.children[2].textContent = length;
+                  const right = (node) => node.getBoundingClientRect().right;
+                  return right(row.closest(".statistics")) - right(row);
+                }""", length)
+                self.assertGreater(rest, 0, f"{language} {unit}")

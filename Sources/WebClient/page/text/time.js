@@ -8,7 +8,7 @@ const dayMilliseconds = 24 * hour;
 /** Forms of a date; see `formatDate`. */
 const forms = Object.freeze({
   date: { day: "numeric", month: "long", year: "numeric" },
-  dayInMonth: { day: "numeric", month: "short" },
+  dayInMonth: { day: "numeric", month: "numeric" },
   month: { month: "long" },
   monthAndYear: { month: "long", year: "numeric" },
   narrowWeekday: { weekday: "narrow" },
