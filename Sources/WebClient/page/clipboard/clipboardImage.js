@@ -1,4 +1,5 @@
 import { imageTypes, isThumbnail } from "../../apps/clipboard/clipboardContents.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { sizeText } from "./clipboardModel.js";
 
@@ -40,17 +41,18 @@ export async function pngOf(blob) {
 }
 
 function checkSize({ size }) {
-  if (size === 0) throw new ImageFault("This image is empty, so there is nothing to add.");
+  if (size === 0) throw new ImageFault(t("This image is empty, so there is nothing to add."));
   if (size <= limits.imageBytes) return;
-  throw new ImageFault(`This image has ${sizeText(size)}, and an item has room for `
-    + `${sizeText(limits.imageBytes)}. Make it smaller first.`);
+  throw new ImageFault(t("This image has {size}, and an item has room for {room}. Make it smaller "
+    + "first.", { size: sizeText(size), room: sizeText(limits.imageBytes) }));
 }
 
 async function decoded(blob) {
   try {
     return await createImageBitmap(blob);
   } catch {
-    throw new ImageFault("This browser cannot read that image. Add it as PNG, JPEG, GIF or WebP.");
+    throw new ImageFault(
+      t("This browser cannot read that image. Add it as PNG, JPEG, GIF or WebP."));
   }
 }
 
@@ -76,7 +78,7 @@ async function encoded(bitmap, { width, height }, type) {
   context.drawImage(bitmap, 0, 0, width, height);
   const blob = await new Promise((resolve) => canvas.toBlob(resolve, type, 0.7));
   if (!blob) {
-    throw new ImageFault("This image is too large for the browser. Make it smaller first.");
+    throw new ImageFault(t("This image is too large for the browser. Make it smaller first."));
   }
   return blob;
 }

@@ -2,6 +2,7 @@ import { clipboardApp, newItemName } from "../../apps/clipboard/clipboardApp.js"
 import { clipboardContents, thumbnailOf } from "../../apps/clipboard/clipboardContents.js";
 import { download } from "../components/download.js";
 import { copyText } from "../components/copyText.js";
+import { t, tCount } from "../language/language.js";
 import { limits } from "../limits.js";
 import { errorText } from "../text/syncText.js";
 import { ImageFault, pngOf, preparedImage } from "./clipboardImage.js";
@@ -39,7 +40,7 @@ export class ClipboardItems {
 
   /** Adds a paste: a text, or images. Resolves with true if there is a new item. */
   async addPasted({ text, images }) {
-    if (images.length === 0) return this.#addText(text, "Added to the clipboard.");
+    if (images.length === 0) return this.#addText(text, t("Added to the clipboard."));
     return this.#addImages(images.map((image) => ({ image, content: image.name ?? "" })));
   }
 
@@ -75,7 +76,7 @@ export class ClipboardItems {
   async #addSharedItem({ id, text, image, content, problem }) {
     if (problem !== undefined) this.#notify(problemText(problem));
     else if (image) await this.#addImages([{ image, content, id }]);
-    else await this.#addText(text, "Added what was shared.", id);
+    else await this.#addText(text, t("Added what was shared."), id);
   }
 
   async #addText(content, words, name) {
@@ -83,7 +84,7 @@ export class ClipboardItems {
       name === undefined ? { do: "add", content } : { do: "add", content, name });
     if (added === null) return false;
     this.#notify(words, added.length > 0
-      ? { words: "Undo", act: () => this.#act({ do: "remove", item: added[0].name }) } : null);
+      ? { words: t("Undo"), act: () => this.#act({ do: "remove", item: added[0].name }) } : null);
     return true;
   }
 
@@ -100,8 +101,8 @@ export class ClipboardItems {
         return false;
       }
     }
-    this.#notify(added.length === 1 ? "Added the image." : `Added ${added.length} images.`,
-      { words: "Undo", act: () => this.#discard(added) });
+    this.#notify(tCount(added.length, "Added the image.", "Added {count} images."),
+      { words: t("Undo"), act: () => this.#discard(added) });
     return true;
   }
 
@@ -117,8 +118,8 @@ export class ClipboardItems {
     const item = this.#item(name);
     if (item?.image) return this.#copyImage(name);
     const isCopied = await copyText(item?.content ?? "");
-    this.#notify(
-      isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
+    this.#notify(isCopied ? t("Copied.")
+      : t("This browser does not let the page copy. Select the text."));
     return isCopied;
   }
 
@@ -132,11 +133,11 @@ export class ClipboardItems {
     png.catch(() => {});
     try {
       await this.#controller.browser.clipboard.writeImage(png);
-      this.#notify("Copied the image.");
+      this.#notify(t("Copied the image."));
       return true;
     } catch {
       this.#notify(fault ? errorText(fault)
-        : "This browser does not let the page copy images. Download it instead.");
+        : t("This browser does not let the page copy images. Download it instead."));
       return false;
     }
   }
@@ -169,20 +170,20 @@ export class ClipboardItems {
   async setPin(name, isPinned) {
     const [act, back] = isPinned ? ["pin", "unpin"] : ["unpin", "pin"];
     if (await this.#act({ do: act, item: name }) === null) return;
-    this.#notify(isPinned ? "Pinned." : "No longer pinned.",
-      { words: "Undo", act: () => this.#act({ do: back, item: name }) });
+    this.#notify(isPinned ? t("Pinned.") : t("No longer pinned."),
+      { words: t("Undo"), act: () => this.#act({ do: back, item: name }) });
   }
 
   async remove(name) {
     const items = this.#records([name]);
     if (await this.#act({ do: "remove", item: name }) === null) return;
-    this.#notify("Deleted.", this.#undo(items, []));
+    this.#notify(t("Deleted."), this.#undo(items, []));
   }
 
   async removeWaiting(id) {
     const image = this.#outbox.image(id);
     await this.#outbox.remove(id);
-    this.#notify("Deleted.", this.#undo([], image ? [image] : []));
+    this.#notify(t("Deleted."), this.#undo([], image ? [image] : []));
   }
 
   /** Deletes all items, or all that are not pinned, and the images that wait. */
@@ -193,12 +194,12 @@ export class ClipboardItems {
     if (await this.#act({ do: "clear", pinned: includesPinned }) === null) return;
     for (const { id } of images) await this.#outbox.remove(id);
     const count = items.length + images.length;
-    this.#notify(count === 1 ? "Deleted 1 item." : `Deleted ${count} items.`,
+    this.#notify(tCount(count, "Deleted {count} item.", "Deleted {count} items."),
       this.#undo(items, images));
   }
 
   #undo(items, images) {
-    return { words: "Undo", act: async () => {
+    return { words: t("Undo"), act: async () => {
       if (items.length > 0) await this.#act({ do: "restore", items });
       try {
         for (const image of images) await this.#outbox.add(image);

@@ -1,4 +1,5 @@
 import { clipboardList, imageTypes } from "../../apps/clipboard/clipboardContents.js";
+import { t, tCount } from "../language/language.js";
 import { ago } from "../text/time.js";
 import { deviceLabel } from "../text/deviceText.js";
 
@@ -16,9 +17,8 @@ export function clipboardRows(state, words, now, minutesAhead) {
       key: item.name, text: item.beginning, isCut: item.beginning !== item.content,
       isPinned: item.isPinned, isImage: item.image !== null, about,
       picture: item.image === null ? 0 : item.modifiedAt,
-      from: [
-        deviceLabel(item.device, item.deviceName), ago(item.copiedAt, now, minutesAhead),
-      ].join(", "),
+      from: t("{device}, {when}", { device: deviceLabel(item.device, item.deviceName),
+        when: ago(item.copiedAt, now, minutesAhead) }),
     }));
 }
 
@@ -35,7 +35,8 @@ export function waitingRows(waiting, words) {
 /** Returns the kind and size of an image, such as "PNG image, 240 KB". */
 function imageText({ type, file }) {
   const size = sizeText(file.bytes);
-  return Object.hasOwn(imageTypes, type) ? `${imageTypes[type]} image, ${size}` : `Image, ${size}`;
+  if (!Object.hasOwn(imageTypes, type)) return t("Image, {size}", { size });
+  return t("{format} image, {size}", { format: imageTypes[type], size });
 }
 
 /** Extensions of the files of images, the usual one first. */
@@ -54,7 +55,7 @@ export function imageFileName(content, type) {
 
 /** Returns a size for a person, in units of 1,000. */
 export function sizeText(bytes) {
-  if (bytes < 1_000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  if (bytes < 1_000) return tCount(bytes, "{count} byte", "{count} bytes");
   if (bytes < 999_500) return `${Math.round(bytes / 1_000)} KB`;
   return `${(bytes / 1_000_000).toFixed(1).replace(/\.0$/, "")} MB`;
 }

@@ -7,40 +7,42 @@ import { element, icon, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { listKeys, searchKey } from "../components/listKeys.js";
 import { swipeable } from "../components/swipe.js";
+import { t, tCount } from "../language/language.js";
+import { joinSentences } from "../text/sentences.js";
 import { pastedContent } from "./clipboardInput.js";
 import { ClipboardItems } from "./clipboardItems.js";
 import { clipboardRows, waitingRows } from "./clipboardModel.js";
 
 /** View of the clipboard history of all devices. */
 export class ClipboardView {
-  title = "Clipboard";
+  title = t("Clipboard");
   zone = clipboardApp.zone;
   #controller;
   #notify;
   #items;
   #words = "";
-  #text = element("textarea", { rows: 2, placeholder: "Type or paste a text" });
+  #text = element("textarea", { rows: 2, placeholder: t("Type or paste a text") });
   #files = element("input", { type: "file", accept: Object.keys(imageTypes).join(","),
-    multiple: true, hidden: true, "aria-label": "Images" });
+    multiple: true, hidden: true, "aria-label": t("Images") });
   #list = element("ul", { class: "rows clipboard-rows" });
   #rows = new KeyedList(this.#list, (item) =>
     (item.isWaiting ? this.#waitingRow(item) : this.#row(item)));
-  #empty = emptyNote("Nothing copied yet", "What you add here is on your other devices at once.",
-    { "data-changes": true });
-  #none = emptyNote("Nothing found", "No item has these words.");
-  #search = searchField("Search the clipboard", (words) => {
+  #empty = emptyNote(t("Nothing copied yet"),
+    t("What you add here is on your other devices at once."), { "data-changes": true });
+  #none = emptyNote(t("Nothing found"), t("No item has these words."));
+  #search = searchField(t("Search the clipboard"), (words) => {
     this.#words = words;
     this.show();
   });
-  #clear = button("Delete all", () => this.#clearAll(),
+  #clear = button(t("Delete all"), () => this.#clearAll(),
     { kind: "quiet", "data-changes": true });
   /** True from the opening of the view until what was shared is added. */
   #isShareDue = false;
   #pasted = (event) => this.#handlePaste(event);
 
   shortcuts = [
-    { keys: ["n"], words: "New item", act: () => this.#text.focus(), changes: true },
-    { keys: ["p"], words: "Pin or unpin the row with the focus", changes: true,
+    { keys: ["n"], words: t("New item"), act: () => this.#text.focus(), changes: true },
+    { keys: ["p"], words: t("Pin or unpin the row with the focus"), changes: true,
       act: () => this.#focused("pin")?.click() },
     searchKey(this.#search), ...listKeys(this.#list),
   ];
@@ -57,15 +59,15 @@ export class ClipboardView {
     this.#files.addEventListener("change", () => this.#addFiles());
     this.node = element("section", { class: "view", "aria-labelledby": "clipboard-title" },
       element("div", { class: "view-head" },
-        element("h1", { id: "clipboard-title" }, "Clipboard"), this.#clear),
+        element("h1", { id: "clipboard-title" }, t("Clipboard")), this.#clear),
       form({ class: "card add-text", "data-changes": true }, () => this.#add(),
-        field("New item", this.#text),
+        field(t("New item"), this.#text),
         element("div", { class: "add-actions" },
-          button("Paste", () => this.#paste()),
-          button("Choose images", () => this.#files.click()), this.#files,
-          element("button", { type: "submit", class: "button primary" }, "Add")),
+          button(t("Paste"), () => this.#paste()),
+          button(t("Choose images"), () => this.#files.click()), this.#files,
+          element("button", { type: "submit", class: "button primary" }, t("Add"))),
         element("p", { class: "hint for-keyboards" },
-          "Ctrl+V, or ⌘V on a Mac, pastes anywhere in this view.")),
+          t("Ctrl+V, or ⌘V on a Mac, pastes anywhere in this view."))),
       this.#search, this.#list, this.#empty, this.#none);
   }
 
@@ -98,25 +100,26 @@ export class ClipboardView {
   }
 
   #row({ key, text, isCut, from, isPinned, isImage, about }) {
-    const pin = isPinned ? "Unpin" : "Pin";
+    const pin = isPinned ? t("Unpin") : t("Pin");
     const row = element("li", { class: isImage ? "row image-row" : "row" },
       isImage && this.#picture(this.#items.thumbnail(key)),
       element("div", { class: "row-body" },
-        element("p", { class: "clip" }, isCut ? `${text}…` : text || (isImage ? "Image" : "")),
+        element("p", { class: "clip" }, isCut ? `${text}…` : text || (isImage ? t("Image") : "")),
         isImage && element("p", { class: "small" }, about),
-        element("p", { class: "muted small" }, isPinned && "Pinned · ", from)),
+        element("p", { class: "muted small" },
+          isPinned ? t("Pinned · {from}", { from }) : from)),
       element("div", { class: "row-actions" },
-        iconButton("copy", "Copy", () => this.#items.copy(key), { "data-name": "copy" }),
-        isImage && iconButton("download", "Download", () => this.#items.download(key),
+        iconButton("copy", t("Copy"), () => this.#items.copy(key), { "data-name": "copy" }),
+        isImage && iconButton("download", t("Download"), () => this.#items.download(key),
           { "data-name": "download" }),
         iconButton("pin", pin, () => this.#items.setPin(key, !isPinned),
           { "data-name": "pin", "aria-pressed": String(isPinned), "data-changes": true }),
-        iconButton("remove", "Delete", () => this.#items.remove(key),
+        iconButton("remove", t("Delete"), () => this.#items.remove(key),
           { "data-name": "remove", "data-changes": true })));
     return swipeable(row, {
-      left: { icon: "remove", words: "Delete", act: () => this.#items.remove(key), changes: true,
+      left: { icon: "remove", words: t("Delete"), act: () => this.#items.remove(key), changes: true,
         isDanger: true },
-      right: { icon: "copy", words: "Copy", act: () => this.#items.copy(key) },
+      right: { icon: "copy", words: t("Copy"), act: () => this.#items.copy(key) },
     });
   }
 
@@ -125,11 +128,12 @@ export class ClipboardView {
     const image = this.#items.waiting.find((it) => it.id === id);
     return element("li", { class: "row" }, this.#picture(image?.thumbnail),
       element("div", { class: "row-body" },
-        element("p", { class: "clip" }, text || "Image"), element("p", { class: "small" }, about),
+        element("p", { class: "clip" }, text || t("Image")),
+        element("p", { class: "small" }, about),
         element("p", { class: "muted small" },
-          problem || "Waits here until it is sent to your other devices.")),
+          problem || t("Waits here until it is sent to your other devices."))),
       element("div", { class: "row-actions" },
-        iconButton("remove", "Delete", () => this.#items.removeWaiting(id),
+        iconButton("remove", t("Delete"), () => this.#items.removeWaiting(id),
           { "data-name": "remove", "data-changes": true })));
   }
 
@@ -161,8 +165,8 @@ export class ClipboardView {
       content = await this.#controller.browser.clipboard.read();
     } catch {
       this.#text.focus();
-      this.#notify("This browser does not let the page read what you copied. Paste it into the "
-        + "field.");
+      this.#notify(t("This browser does not let the page read what you copied. Paste it into the "
+        + "field."));
       return;
     }
     await this.#items.addPasted(content);
@@ -185,12 +189,12 @@ export class ClipboardView {
     const rows = clipboardRows(state, "", now, minutesAhead);
     const pinned = rows.filter(({ isPinned }) => isPinned).length;
     const isAllPinned = pinned === rows.length && this.#items.waiting.length === 0;
-    const stay = pinned === 1 ? "The pinned item stays." : "Pinned items stay.";
+    const staying = pinned > 0 && !isAllPinned
+      ? tCount(pinned, "The pinned item stays.", "Pinned items stay.") : "";
     const isWanted = await confirmAction({
-      title: isAllPinned ? "Delete all pinned items?" : "Delete all items?",
-      words: pinned > 0 && !isAllPinned ? `They go from all of your devices. ${stay}`
-        : "They go from all of your devices.",
-      yes: "Delete all",
+      title: isAllPinned ? t("Delete all pinned items?") : t("Delete all items?"),
+      words: joinSentences([t("They go from all of your devices."), staying]),
+      yes: t("Delete all"),
     });
     if (isWanted) await this.#items.clear(isAllPinned);
   }

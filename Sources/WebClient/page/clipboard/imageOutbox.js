@@ -1,4 +1,5 @@
 import { clipboardApp } from "../../apps/clipboard/clipboardApp.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { errorText } from "../text/syncText.js";
 import { ImageFault } from "./clipboardImage.js";
@@ -58,14 +59,15 @@ export class ImageOutbox {
   async add(image) {
     const { accountID: account } = this.#controller.status;
     if (this.#images.length >= limits.waitingImages) {
-      throw new ImageFault(`${limits.waitingImages} images wait to be sent already. Add this one `
-        + "when they are sent.");
+      throw new ImageFault(t("{count} images wait to be sent already. Add this one when they are "
+        + "sent.", { count: limits.waitingImages }));
     }
     const kept = { ...image, account, at: this.#controller.now };
     try {
       await this.#store.put("images", image.id, kept);
     } catch {
-      throw new ImageFault("This browser has no room to keep the image. Free some space first.");
+      throw new ImageFault(
+        t("This browser has no room to keep the image. Free some space first."));
     }
     this.#revision += 1;
     this.#show([kept, ...this.#images.filter(({ id }) => id !== image.id)]);

@@ -1,3 +1,5 @@
+import { t } from "../language/language.js";
+
 /** What a service worker has stored of what was shared with the page (`worker/shares.js`). */
 export class SharedItems {
   #caches;
@@ -38,10 +40,10 @@ async function contentOf(response) {
 }
 
 const problems = {
-  tooLarge: "Something that was shared is too large for the clipboard, and was not added.",
-  tooMany: "Not everything that was shared was added. Share the rest again.",
+  tooLarge: () => t("Something that was shared is too large for the clipboard, and was not added."),
+  tooMany: () => t("Not everything that was shared was added. Share the rest again."),
 };
 
 /** Returns the sentence for what was not kept. */
-export const problemText = (problem) => (Object.hasOwn(problems, problem) ? problems[problem]
-  : "What was shared could not be read. Copy it there, and paste it here.");
+export const problemText = (problem) => (Object.hasOwn(problems, problem) ? problems[problem]()
+  : t("What was shared could not be read. Copy it there, and paste it here."));

@@ -1,5 +1,58 @@
 /** Texts of the page, by the English text; see `language.js`. */
 export const chinese = Object.freeze({
+  // Clipboard
+  "This image is empty, so there is nothing to add.": "这张图片是空的，没有可添加的内容。",
+  "This image has {size}, and an item has room for {room}. Make it smaller first.":
+    "这张图片的大小为 {size}，而每个项目最多可容纳 {room}。请先缩小图片。",
+  "This browser cannot read that image. Add it as PNG, JPEG, GIF or WebP.":
+    "此浏览器无法读取这张图片。请以 PNG、JPEG、GIF 或 WebP 格式添加。",
+  "This image is too large for the browser. Make it smaller first.": "这张图片太大，浏览器无法处理。请先缩小图片。",
+  "Added to the clipboard.": "已添加到剪贴板。",
+  "Added what was shared.": "已添加共享的内容。",
+  "Added {count} images.": "已添加 {count} 张图片。",
+  "Copied the image.": "已拷贝图片。",
+  "This browser does not let the page copy images. Download it instead.": "此浏览器不允许页面拷贝图片。请改为下载。",
+  "Pinned.": "已固定。",
+  "No longer pinned.": "已取消固定。",
+  "Deleted.": "已删除。",
+  "Deleted {count} items.": "已删除 {count} 个项目。",
+  "{device}, {when}": "{device}，{when}",
+  "Image, {size}": "图片，{size}",
+  "{format} image, {size}": "{format} 图片，{size}",
+  "Type or paste a text": "输入或粘贴文本",
+  "Images": "图片",
+  "Nothing copied yet": "还没有拷贝的内容",
+  "What you add here is on your other devices at once.": "在这里添加的内容会立即出现在你的其他设备上。",
+  "Nothing found": "未找到结果",
+  "No item has these words.": "没有包含这些字词的项目。",
+  "Search the clipboard": "搜索剪贴板",
+  "Delete all": "全部删除",
+  "New item": "新项目",
+  "Pin or unpin the row with the focus": "固定或取消固定当前行",
+  "Paste": "粘贴",
+  "Choose images": "选择图片",
+  "Ctrl+V, or ⌘V on a Mac, pastes anywhere in this view.": "在此页面的任意位置按 Ctrl+V（Mac 上为 ⌘V）即可粘贴。",
+  "Unpin": "取消固定",
+  "Pin": "固定",
+  "Image": "图片",
+  "Pinned · {from}": "已固定 · {from}",
+  "Download": "下载",
+  "Waits here until it is sent to your other devices.": "正在等待发送到你的其他设备。",
+  "This browser does not let the page read what you copied. Paste it into the field.":
+    "此浏览器不允许页面读取你拷贝的内容。请粘贴到输入框中。",
+  "Pinned items stay.": "已固定的项目会保留。",
+  "Delete all pinned items?": "要删除所有已固定的项目吗？",
+  "Delete all items?": "要删除所有项目吗？",
+  "They go from all of your devices.": "这些项目将从你的所有设备上删除。",
+  "{count} images wait to be sent already. Add this one when they are sent.":
+    "已有 {count} 张图片等待发送。请在它们发送后再添加这张图片。",
+  "This browser has no room to keep the image. Free some space first.": "此浏览器没有空间保存这张图片。请先释放一些空间。",
+  "Something that was shared is too large for the clipboard, and was not added.":
+    "共享的部分内容对剪贴板来说太大，未能添加。",
+  "Not everything that was shared was added. Share the rest again.": "共享的内容未能全部添加。请重新共享其余部分。",
+  "What was shared could not be read. Copy it there, and paste it here.":
+    "无法读取共享的内容。请在原处拷贝，然后粘贴到这里。",
+  // Start
   "Lockstep did not start": "Lockstep 没有启动",
   "Nothing was deleted. Close other tabs of this page, then reload.":
     "没有删除任何内容。请关闭此页面的其他标签页，然后重新加载。",

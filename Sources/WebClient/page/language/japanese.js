@@ -1,5 +1,62 @@
 /** Texts of the page, by the English text; see `language.js`. */
 export const japanese = Object.freeze({
+  // Clipboard
+  "This image is empty, so there is nothing to add.": "この画像は空のため、追加する内容がありません。",
+  "This image has {size}, and an item has room for {room}. Make it smaller first.":
+    "この画像のサイズは {size} ですが、1つの項目に入るのは {room} までです。先に画像を小さくしてください。",
+  "This browser cannot read that image. Add it as PNG, JPEG, GIF or WebP.":
+    "このブラウザではこの画像を読み込めません。PNG、JPEG、GIF、WebP のいずれかの形式で追加してください。",
+  "This image is too large for the browser. Make it smaller first.":
+    "この画像は大きすぎて、ブラウザで処理できません。先に画像を小さくしてください。",
+  "Added to the clipboard.": "クリップボードに追加しました。",
+  "Added what was shared.": "共有された内容を追加しました。",
+  "Added {count} images.": "画像を{count}枚追加しました。",
+  "Copied the image.": "画像をコピーしました。",
+  "This browser does not let the page copy images. Download it instead.":
+    "このブラウザでは、ページから画像をコピーできません。代わりにダウンロードしてください。",
+  "Pinned.": "ピン留めしました。",
+  "No longer pinned.": "ピン留めを解除しました。",
+  "Deleted.": "削除しました。",
+  "Deleted {count} items.": "{count}件の項目を削除しました。",
+  "{device}, {when}": "{device}、{when}",
+  "Image, {size}": "画像、{size}",
+  "{format} image, {size}": "{format} 画像、{size}",
+  "Type or paste a text": "入力またはペースト",
+  "Images": "画像",
+  "Nothing copied yet": "コピーした項目はまだありません",
+  "What you add here is on your other devices at once.": "ここに追加した内容は、すぐにほかのデバイスにも表示されます。",
+  "Nothing found": "見つかりませんでした",
+  "No item has these words.": "この語句を含む項目はありません。",
+  "Search the clipboard": "クリップボードを検索",
+  "Delete all": "すべて削除",
+  "New item": "新規項目",
+  "Pin or unpin the row with the focus": "フォーカスのある行をピン留め／解除",
+  "Paste": "ペースト",
+  "Choose images": "画像を選択",
+  "Ctrl+V, or ⌘V on a Mac, pastes anywhere in this view.": "この画面のどこでも、Ctrl+V（Mac では ⌘V）でペーストできます。",
+  "Unpin": "ピン留めを解除",
+  "Pin": "ピン留め",
+  "Image": "画像",
+  "Pinned · {from}": "ピン留め済み · {from}",
+  "Download": "ダウンロード",
+  "Waits here until it is sent to your other devices.": "ほかのデバイスに送信されるまで、ここに保管されます。",
+  "This browser does not let the page read what you copied. Paste it into the field.":
+    "このブラウザでは、コピーした内容をページから読み取れません。入力欄にペーストしてください。",
+  "Pinned items stay.": "ピン留めした項目は残ります。",
+  "Delete all pinned items?": "ピン留めした項目をすべて削除しますか？",
+  "Delete all items?": "すべての項目を削除しますか？",
+  "They go from all of your devices.": "すべてのデバイスから削除されます。",
+  "{count} images wait to be sent already. Add this one when they are sent.":
+    "すでに{count}枚の画像が送信待ちです。送信が終わってから追加してください。",
+  "This browser has no room to keep the image. Free some space first.":
+    "このブラウザには画像を保存する空き容量がありません。先に空き容量を増やしてください。",
+  "Something that was shared is too large for the clipboard, and was not added.":
+    "共有された内容の一部は、クリップボードには大きすぎるため追加されませんでした。",
+  "Not everything that was shared was added. Share the rest again.":
+    "共有された内容の一部が追加されませんでした。残りをもう一度共有してください。",
+  "What was shared could not be read. Copy it there, and paste it here.":
+    "共有された内容を読み取れませんでした。共有元でコピーして、ここにペーストしてください。",
+  // Start
   "Lockstep did not start": "Lockstep を開始できませんでした",
   "Nothing was deleted. Close other tabs of this page, then reload.":
     "何も削除されていません。このページのほかのタブを閉じてから、再読み込みしてください。",
