@@ -11,10 +11,14 @@ import {
   arrivalState, arrivalText, codeLifetime, codeOptions, codeZones, deviceRows, freeName,
   lastDeviceWords, newcomers, onlyDeviceText, pairAgainText, removalQuestion,
 } from "../../../Sources/WebClient/page/devices/devicesModel.js";
+import { problemText } from "../../../Sources/WebClient/page/clipboard/sharedItems.js";
 import { copyOfRecords } from "../../../Sources/WebClient/page/devices/lastDevice.js";
 import { takeFreeName } from "../../../Sources/WebClient/page/devices/ownName.js";
 import { conflictCards, habitRows, weekDays }
   from "../../../Sources/WebClient/page/habits/habitsModel.js";
+import { chinese } from "../../../Sources/WebClient/page/language/chinese.js";
+import { japanese } from "../../../Sources/WebClient/page/language/japanese.js";
+import { setLanguage } from "../../../Sources/WebClient/page/language/language.js";
 import { conflictNote, copyLabel, draftRows, memoRows, typedText }
   from "../../../Sources/WebClient/page/memos/memosModel.js";
 import { changedSettings, countingIcon, timerModel }
@@ -147,6 +151,29 @@ test("a copy that a conflict left says whose text it is", () => {
   assert.equal(conflictNote(left, null, []).action, "Keep as a memo");
   assert.equal(textOf(rows("EGGS sho")[0].beginning), "milk and [eggs]");
   assert.equal(textOf(rows("EGGS sho")[0].title), "[Sho]pping");
+});
+
+test("a copy, an image and a share are told of in the person's language", () => {
+  const page = new TestPage(clipboardApp);
+  const image = { name: "a", bytes: 245_000, chunks: ["ab".repeat(32)] };
+  page.act({ do: "addImage", content: "湖.png", image, imageType: "image/png", name: "lake" });
+  const memo = (name) => ({ name, copyOf: null, copyFrom: null });
+  const copies = ["b", "c"].map((name) => ({ name, copyOf: "a", copyFrom: "phone" }));
+  const texts = () => [copyLabel(copies[0]), conflictNote(memo("a"), null, copies).words,
+    clipboardRows(page.state, "", page.now, 0)[0].about, problemText("tooMany")];
+  try {
+    setLanguage("zh-Hans", chinese);
+    assert.deepEqual(texts(), ["另一个版本（phone）", "在多处被更改：还有 2 个其他版本。",
+      "PNG 图片，245 KB", "共享的内容未能全部添加。请重新共享其余部分。"]);
+    setLanguage("ja", japanese);
+    assert.deepEqual(texts(), ["別のバージョン（phone）",
+      "複数の場所で変更されたため、別のバージョンが2件あります。", "PNG 画像、245 KB",
+      "共有された内容の一部が追加されませんでした。残りをもう一度共有してください。"]);
+  } finally {
+    setLanguage("en", Object.freeze({}));
+  }
+  assert.equal(problemText("tooMany"),
+    "Not everything that was shared was added. Share the rest again.");
 });
 
 test("a draft of a memo that is not saved has a row", () => {

@@ -1,6 +1,6 @@
 import { element } from "../components/element.js";
+import { tCount } from "../language/language.js";
 import { limits } from "../limits.js";
-import { plural } from "../text/time.js";
 import { lineDifferences } from "./lineDifferences.js";
 
 /**
@@ -24,6 +24,7 @@ function lineElements(lines) {
   const shown = lines.slice(0, limits.comparedLines).map(({ text, isChanged }) =>
     element(isChanged ? "mark" : "span", { class: "version-line" }, text));
   const rest = lines.length - shown.length;
-  return rest > 0 ? [...shown, element("p", { class: "muted" }, `And ${plural(rest, "line")}.`)]
-    : shown;
+  if (rest <= 0) return shown;
+  return [...shown, element("p", { class: "muted" },
+    tCount(rest, "And {count} line.", "And {count} lines."))];
 }

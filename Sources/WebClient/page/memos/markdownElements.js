@@ -1,4 +1,5 @@
 import { element } from "../components/element.js";
+import { t } from "../language/language.js";
 import { markedElements } from "./markedElements.js";
 
 /**
@@ -75,7 +76,7 @@ class MarkdownElements {
       "data-at": at, on: { change: () => this.#tick?.(at, box.checked) } });
     box.checked = isDone;
     return element("label", { class: "task" }, box,
-      element("span", {}, text.length > 0 ? text : "Task"));
+      element("span", {}, text.length > 0 ? text : t("Task")));
   }
 
   #parts(parts) { return parts.flatMap((part) => this.#part(part)); }

@@ -1,6 +1,8 @@
 import { button } from "../components/controls.js";
 import { openDialog } from "../components/dialog.js";
 import { element, setAttribute, show } from "../components/element.js";
+import { t } from "../language/language.js";
+import { joinSentences } from "../text/sentences.js";
 import { comparedTexts } from "./comparedTexts.js";
 import { titleText } from "./memoSearch.js";
 
@@ -18,16 +20,16 @@ export function askToKeep({ memo, copy, isFixed }) {
       dialog.close();
     };
     const keep = (words, answer) => (isFixed ? null : button(words, end(answer)));
-    const dialog = openDialog("Two versions of this memo", [
-      element("p", { class: "muted" }, "It was changed in two places at once. Lines that only one "
-        + "version has are marked."),
+    const dialog = openDialog(t("Two versions of this memo"), [
+      element("p", { class: "muted" },
+        t("It was changed in two places at once. Lines that only one version has are marked.")),
       comparedTexts([
-        { title: "This memo", ...memo, action: keep("Keep this", "this") },
-        { title: "The other version", ...copy, action: keep("Keep the other", "other") },
+        { title: t("This memo"), ...memo, action: keep(t("Keep this"), "this") },
+        { title: t("The other version"), ...copy, action: keep(t("Keep the other"), "other") },
       ]),
       element("div", { class: "actions" },
-        button("Decide later", end(""), { kind: "quiet" }),
-        keep("Keep both", "both")),
+        button(t("Decide later"), end(""), { kind: "quiet" }),
+        keep(t("Keep both"), "both")),
     ]);
     dialog.classList.add("dialog-wide");
     dialog.addEventListener("close", () => {
@@ -53,23 +55,22 @@ export function chooseVersion(versions, now) {
       dialog.returnValue = "yes";
       dialog.close();
     };
-    const restore = button("Restore this version", restored, { kind: "primary", hidden: true });
+    const restore = button(t("Restore this version"), restored, { kind: "primary", hidden: true });
     const choose = (version) => {
       chosen = version;
       rows.forEach((row, index) =>
         setAttribute(row.firstChild, "aria-pressed", String(versions[index] === version)));
       place.replaceChildren(comparedTexts([
-        { title: "Then", text: version.text, about: version.about },
-        { title: "Now", text: now.text, about: now.about },
+        { title: t("Then"), text: version.text, about: version.about },
+        { title: t("Now"), text: now.text, about: now.about },
       ]));
       show(restore, !now.isFixed && version.text !== now.text);
     };
-    const dialog = openDialog("Former versions", [
-      element("p", { class: "muted" }, versions.length === 0
-        ? "This browser has not seen another text of this memo yet. " : "", keptWords),
+    const dialog = openDialog(t("Former versions"), [
+      element("p", { class: "muted" }, aboutVersions(versions)),
       element("ul", { class: "rows version-rows" }, rows), place,
       element("div", { class: "actions" },
-        button("Close", () => dialog.close()), restore),
+        button(t("Close"), () => dialog.close()), restore),
     ]);
     dialog.classList.add("dialog-wide");
     dialog.addEventListener("close", () => {
@@ -79,9 +80,12 @@ export function chooseVersion(versions, now) {
   });
 }
 
-const keptWords = "This browser keeps up to 20 texts of a memo that it has seen while it was open. "
-  + "They stay here: the relay and your other devices do not have them. What one device writes "
-  + "within five minutes is one version.";
+const aboutVersions = (versions) => joinSentences([
+  versions.length === 0 ? t("This browser has not seen another text of this memo yet.") : "",
+  t("This browser keeps up to 20 texts of a memo that it has seen while it was open. They stay "
+    + "here: the relay and your other devices do not have them. What one device writes within five "
+    + "minutes is one version."),
+]);
 
 const versionRow = ({ about, text }, choose) => element("li", { class: "row" },
   element("button", { type: "button", class: "memo-row", "aria-pressed": "false",

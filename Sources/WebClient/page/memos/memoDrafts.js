@@ -1,3 +1,4 @@
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 
 /**
@@ -28,7 +29,7 @@ export class MemoDrafts {
       const kept = await this.#store.all("drafts");
       for (const draft of kept) if (!this.#drafts.has(draft.id)) this.#drafts.set(draft.id, draft);
     } catch {
-      this.problem = "This browser did not read its drafts.";
+      this.problem = t("This browser did not read its drafts.");
     }
     this.#changed();
   }
@@ -48,7 +49,7 @@ export class MemoDrafts {
       await this.#store.put("drafts", draft.id, draft);
       this.problem = "";
     } catch {
-      this.problem = "This browser keeps no draft of it.";
+      this.problem = t("This browser keeps no draft of it.");
     }
     for (const { id } of oldest) await this.remove(id);
   }
@@ -60,7 +61,7 @@ export class MemoDrafts {
       await this.#store.remove("drafts", id);
     } catch {
       // It is shown once more after the next reload, beside the memo that was saved.
-      this.problem = "This browser did not remove a draft that is saved.";
+      this.problem = t("This browser did not remove a draft that is saved.");
     }
   }
 

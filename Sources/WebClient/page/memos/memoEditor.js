@@ -2,8 +2,10 @@ import { isBlank } from "../../apps/edit.js";
 import { memosApp, newMemoName } from "../../apps/memos/memosApp.js";
 import { button, iconButton } from "../components/controls.js";
 import { element, setAttribute, setText, show } from "../components/element.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
+import { joinSentences } from "../text/sentences.js";
 import { errorText } from "../text/syncText.js";
 import { withTask } from "./markdown.js";
 import { MemoPreview } from "./memoPreview.js";
@@ -35,19 +37,19 @@ export class MemoEditor {
   #isRemoving = false;
   /** Saves run one after the other: the next begins with the result of the last. */
   #saving = Promise.resolve();
-  #text = element("textarea", { class: "memo-text", "aria-label": "Memo", spellcheck: "true",
-    placeholder: "The first line is the title" });
+  #text = element("textarea", { class: "memo-text", "aria-label": t("Memo"), spellcheck: "true",
+    placeholder: t("The first line is the title") });
   #preview = new MemoPreview((at, isDone) => this.#tick(at, isDone));
-  #back = iconButton("back", "Back to the list", () => this.close(),
+  #back = iconButton("back", t("Back to the list"), () => this.close(),
     { class: "icon-button memo-back" });
   #saved = element("p", { class: "muted small memo-saved" });
   #note = element("p", {});
-  #decide = button("Compare", () => this.#showDecision(), { kind: "secondary" });
+  #decide = button(t("Compare"), () => this.#showDecision(), { kind: "secondary" });
   #noteRow = element("div", { class: "memo-note" }, this.#note, this.#decide);
-  #previewButton = iconButton("preview", "Preview", () => this.#togglePreview(),
+  #previewButton = iconButton("preview", t("Preview"), () => this.#togglePreview(),
     { "aria-pressed": "false" });
-  #versions = iconButton("history", "Former versions", () => this.#showVersions());
-  #remove = iconButton("remove", "Delete this memo", () => this.remove(),
+  #versions = iconButton("history", t("Former versions"), () => this.#showVersions());
+  #remove = iconButton("remove", t("Delete this memo"), () => this.remove(),
     { "data-changes": true });
   node = element("div", { class: "memo-editor card", hidden: true },
     element("div", { class: "memo-bar" },
@@ -138,20 +140,22 @@ export class MemoEditor {
     this.#text.value = draft.content;
     this.#isPreview = false;
     this.#typed();
-    setText(this.#saved, "Goes on with your draft");
+    setText(this.#saved, t("Goes on with your draft"));
   }
 
   #missing(isFromAddress) {
     if (this.#isOpen) this.#leave(isFromAddress);
     else this.#orders.opened(null, false);
-    this.#orders.notify("That memo is not here.");
+    this.#orders.notify(t("That memo is not here."));
   }
 
   /** Closes the memo. Text that cannot be saved stays as a draft. */
   async close({ isFromAddress = false } = {}) {
     if (!this.#isOpen) return;
     const [name, draftID] = [this.#name, this.#draftID];
-    if (!await this.#save()) this.#orders.notify("Not saved: the text is kept here as a draft.");
+    if (!await this.#save()) {
+      this.#orders.notify(t("Not saved: the text is kept here as a draft."));
+    }
     // Otherwise another memo was opened meanwhile. A new name is in the address.
     if (this.#draftID === draftID) this.#leave(isFromAddress && this.#name === name);
   }
@@ -210,11 +214,11 @@ export class MemoEditor {
     this.#was = content;
     this.#text.value = content;
     this.#text.setSelectionRange(selectionStart, selectionEnd);
-    setText(this.#saved, "Changed on another device");
+    setText(this.#saved, t("Changed on another device"));
   }
 
   #gone() {
-    this.#orders.notify("This memo was deleted on another device.");
+    this.#orders.notify(t("This memo was deleted on another device."));
     this.#leave();
   }
 
@@ -246,7 +250,7 @@ export class MemoEditor {
     const [name, content, was] = [this.#name, this.#text.value, this.#was];
     if (!this.#isOpen || !this.#isUnsaved) return true;
     if (isBlank(content)) {
-      if (!this.#isNew) setText(this.#saved, "A memo needs a word. Delete it instead.");
+      if (!this.#isNew) setText(this.#saved, t("A memo needs a word. Delete it instead."));
       return true;
     }
     // Deleted on another device while the person typed: the typed text becomes a new memo.
@@ -261,12 +265,12 @@ export class MemoEditor {
       const made = records.find((it) => it.name === this.#name);
       this.#seenAt = this.#memo === null ? null : made.modifiedAt;
       this.#was = content;
-      setText(this.#saved, "Saved");
+      setText(this.#saved, t("Saved"));
       this.#keepDraft();
       this.#orders.opened(added, added === name);
       return true;
     } catch (error) {
-      setText(this.#saved, [errorText(error), this.#drafts.problem].join(" ").trim());
+      setText(this.#saved, joinSentences([errorText(error), this.#drafts.problem]));
       this.show();
       return false;
     }

@@ -1,4 +1,5 @@
 import { memosApp } from "../../apps/memos/memosApp.js";
+import { t } from "../language/language.js";
 import { deviceLabel } from "../text/deviceText.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
@@ -35,9 +36,10 @@ export class MemoOrders {
       const versions = await this.#versions.of(name);
       if (record !== null) await this.#controller.act(memosApp, { do: "remove", memo: name });
       if (draft !== null) await this.#drafts.remove(draft.id);
-      const words = record === null ? "The draft is deleted." : "Deleted on all devices.";
+      const words = record === null ? t("The draft is deleted.")
+        : t("Deleted on all devices.");
       this.#notify(words,
-        { words: "Undo", act: () => this.#restore(name, { record, versions, draft }) });
+        { words: t("Undo"), act: () => this.#restore(name, { record, versions, draft }) });
       return true;
     } catch (error) {
       this.#notify(errorText(error));
@@ -54,7 +56,7 @@ export class MemoOrders {
       }
       if (draft !== null) await this.#drafts.keep(draft);
       await this.#openIfThere(name);
-      this.#notify(record === null ? "The draft is back." : "The memo is back.");
+      this.#notify(record === null ? t("The draft is back.") : t("The memo is back."));
     });
   }
 
@@ -73,8 +75,8 @@ export class MemoOrders {
         was: memo?.content ?? "", copyWas: copy.content });
       const own = records.find(({ name, fields }) => fields !== null && name !== memo?.name);
       await this.#openIfThere(memo?.name ?? own?.name);
-      this.#notify({ this: "This version is kept.", other: "The other version is kept.",
-        both: "Both are kept, each as a memo." }[keep]);
+      this.#notify({ this: t("This version is kept."), other: t("The other version is kept."),
+        both: t("Both are kept, each as a memo.") }[keep]);
     });
   }
 
@@ -89,17 +91,24 @@ export class MemoOrders {
       }));
       const chosen = await chooseVersion(versions,
         { ...this.#described(memo), isFixed: this.#isFixed });
-      if (chosen) await this.#write(name, memo.content, chosen.content, "Restored.");
+      if (chosen) await this.#restoreText(name, memo.content, chosen.content);
     });
   }
 
-  /** Writes a text as a new edit, and offers to undo it. */
-  async #write(name, was, content, words) {
+  /** Writes a former text as a new edit, and offers to undo it. */
+  async #restoreText(name, was, content) {
+    await this.#write(name, was, content);
+    const undo = async () => {
+      await this.#write(name, content, was);
+      this.#notify(t("Undone."), null);
+    };
+    this.#notify(t("Restored."), { words: t("Undo"), act: () => this.#act(undo) });
+  }
+
+  async #write(name, was, content) {
     const memo = this.#library.memo(name);
     if (memo !== null) await this.#keepText(name, memo, this.#controller.now);
     await this.#controller.act(memosApp, { do: "edit", memo: name, was, content });
-    this.#notify(words, words === "Undone." ? null : { words: "Undo",
-      act: () => this.#act(() => this.#write(name, content, was, "Undone.")) });
   }
 
   /** In a tab that does not lead, a new memo may come a moment later. */
@@ -124,7 +133,8 @@ export class MemoOrders {
     const { now, minutesAhead } = this.#controller;
     const names = this.#controller.state(memosApp).deviceNames;
     const name = Object.hasOwn(names, device) ? names[device] : device;
-    return `${ago(modifiedAt, now, minutesAhead)}, by ${deviceLabel(device, name)}`;
+    return t("{when}, by {device}",
+      { when: ago(modifiedAt, now, minutesAhead), device: deviceLabel(device, name) });
   }
 
   async #act(act) {

@@ -1,4 +1,5 @@
 import { element } from "../components/element.js";
+import { t } from "../language/language.js";
 import { memoBlocks } from "./markdown.js";
 import { markdownElements } from "./markdownElements.js";
 
@@ -6,7 +7,7 @@ import { markdownElements } from "./markdownElements.js";
 export class MemoPreview {
   #tick;
   #shown = null;
-  node = element("div", { class: "memo-preview", role: "region", "aria-label": "Preview" });
+  node = element("div", { class: "memo-preview", role: "region", "aria-label": t("Preview") });
 
   /** @param {(at: number, isDone: boolean) => void} tick */
   constructor(tick) { this.#tick = tick; }

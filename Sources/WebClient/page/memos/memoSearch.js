@@ -1,4 +1,5 @@
 import { folded, searchWords } from "../../apps/memos/memoContents.js";
+import { t } from "../language/language.js";
 
 /** Length of the excerpt of a memo in a row, in UTF-16 units. */
 const excerptLength = 160;
@@ -47,7 +48,7 @@ function withoutSigns(text) {
 }
 
 /** Returns the title of a memo as a person reads it. */
-export const titleText = ({ title }) => withoutSigns(title) || "Untitled";
+export const titleText = ({ title }) => withoutSigns(title) || t("Untitled");
 
 function wordBegin(text, at) {
   const space = text.slice(at, at + leadLength).search(/\s/);

@@ -1,3 +1,5 @@
+import { t } from "../language/language.js";
+import { deviceLabel } from "../text/deviceText.js";
 import { ago } from "../text/time.js";
 import { excerpt, markedParts, titleText } from "./memoSearch.js";
 
@@ -21,7 +23,8 @@ export function draftRows(drafts) {
   return drafts.map(({ memo, content }) => ({
     key: memo,
     title: markedParts(titleText({ title: content.trim().split("\n")[0].slice(0, 200) }), ""),
-    beginning: markedParts(excerpt(content.trim(), ""), ""), written: "Not saved", badge: "Draft",
+    beginning: markedParts(excerpt(content.trim(), ""), ""), written: t("Not saved"),
+    badge: t("Draft"),
   }));
 }
 
@@ -29,11 +32,13 @@ export function draftRows(drafts) {
 export const typedText = (content) => content.replace(/\r\n?/g, "\n");
 
 /** Returns the author of a copy left by a conflict, as text; null if the memo is not a copy. */
-export function copyLabel({ copyOf, copyFrom }) {
-  if (copyOf === null) return null;
-  // A device without a known name has its id here.
-  return `Other version, by ${/^[0-9a-f]{16}$/.test(copyFrom) ? "another device" : copyFrom}`;
+export function copyLabel(memo) {
+  return memo.copyOf === null ? null : t("Other version, by {device}", { device: author(memo) });
 }
+
+/** A device without a known name has its id here. */
+const author = ({ copyFrom }) =>
+  (/^[0-9a-f]{16}$/.test(copyFrom) ? deviceLabel(copyFrom, copyFrom) : copyFrom);
 
 /**
  * Returns what the editor says about the other versions of a memo.
@@ -46,13 +51,15 @@ export function copyLabel({ copyOf, copyFrom }) {
  */
 export function conflictNote(memo, original, copies) {
   if (memo.copyOf !== null) {
+    const device = author(memo);
     return original === null
-      ? { words: `${copyLabel(memo)}. The memo itself was deleted.`, action: "Keep as a memo",
-        memo: null, copy: memo }
-      : { words: `${copyLabel(memo)}.`, action: "Compare", memo: original, copy: memo };
+      ? { words: t("Other version, by {device}. The memo itself was deleted.", { device }),
+        action: t("Keep as a memo"), memo: null, copy: memo }
+      : { words: t("Other version, by {device}.", { device }), action: t("Compare"),
+        memo: original, copy: memo };
   }
   if (copies.length === 0) return null;
-  const words = copies.length === 1 ? "Changed in two places: there is another version."
-    : `Changed in several places: there are ${copies.length} other versions.`;
-  return { words, action: "Compare", memo, copy: copies[0] };
+  const words = copies.length === 1 ? t("Changed in two places: there is another version.")
+    : t("Changed in several places: there are {count} other versions.", { count: copies.length });
+  return { words, action: t("Compare"), memo, copy: copies[0] };
 }

@@ -4,6 +4,7 @@ import { element, icon, setAttribute, setText, show } from "../components/elemen
 import { KeyedList } from "../components/keyedList.js";
 import { listKeys, searchKey } from "../components/listKeys.js";
 import { swipeable } from "../components/swipe.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { MemoAddress } from "./memoAddress.js";
@@ -16,7 +17,7 @@ import { MemoVersions } from "./memoVersions.js";
 
 /** View of the memos: the list and the open memo; a phone shows one of them at a time. */
 export class MemosView {
-  title = "Memos";
+  title = t("Memos");
   zone = memosApp.zone;
   #controller;
   #notify;
@@ -34,21 +35,21 @@ export class MemosView {
   #orders;
   #list = element("ul", { class: "rows memo-rows" });
   #rows = new KeyedList(this.#list, (item) => this.#row(item));
-  #more = button("Show more", () => this.#showMore(), { class: "button quiet wide" });
-  #tagRow = element("ul", { class: "memo-tags", "aria-label": "Tags" });
+  #more = button(t("Show more"), () => this.#showMore(), { class: "button quiet wide" });
+  #tagRow = element("ul", { class: "memo-tags", "aria-label": t("Tags") });
   #tagRows = new KeyedList(this.#tagRow, (item) => this.#tagChip(item));
-  #empty = emptyNote("No memos yet", "Write one here, and read it on any of your devices.",
-    { "data-changes": true });
-  #none = emptyNote("Nothing found", "No memo has all of these words.");
+  #empty = emptyNote(t("No memos yet"),
+    t("Write one here, and read it on any of your devices."), { "data-changes": true });
+  #none = emptyNote(t("Nothing found"), t("No memo has all of these words."));
   #found = element("p", { class: "visually-hidden", role: "status" });
-  #search = searchField("Search the memos", (words) => {
+  #search = searchField(t("Search the memos"), (words) => {
     this.#words = words;
     this.#rowCount = limits.memoRows;
     this.show();
   });
 
   shortcuts = [
-    { keys: ["n"], words: "New memo", act: () => this.#editor.open(null), changes: true },
+    { keys: ["n"], words: t("New memo"), act: () => this.#editor.open(null), changes: true },
     searchKey(this.#search), ...listKeys(this.#list),
   ];
 
@@ -77,11 +78,11 @@ export class MemosView {
   #makeNode() {
     return element("section", { class: "view memos", "aria-labelledby": "memos-title" },
       // On a phone the list is hidden while a memo is open; the view's title must stay.
-      element("h1", { id: "memos-title", class: "visually-hidden" }, "Memos"),
+      element("h1", { id: "memos-title", class: "visually-hidden" }, t("Memos")),
       element("div", { class: "memo-list" },
         element("div", { class: "view-head" },
-          element("p", { class: "view-title", "aria-hidden": "true" }, "Memos"),
-          button([icon("plus"), "New memo"], () => this.#editor.open(null),
+          element("p", { class: "view-title", "aria-hidden": "true" }, t("Memos")),
+          button([icon("plus"), t("New memo")], () => this.#editor.open(null),
             { kind: "primary", "data-name": "new", "data-changes": true })),
         this.#search, this.#tagRow, this.#found, this.#list, this.#more, this.#empty, this.#none),
       this.#editor.node);
@@ -127,7 +128,7 @@ export class MemosView {
     const drafted = new Set(this.#drafts.all.map(({ memo }) => memo));
     this.#rows.show(rows.map((row) => {
       const isOpen = row.key === this.#editor.name;
-      return { ...row, isOpen, badge: !isOpen && drafted.has(row.key) ? "Draft" : row.badge };
+      return { ...row, isOpen, badge: !isOpen && drafted.has(row.key) ? t("Draft") : row.badge };
     }));
     this.#tagRows.show(tags.slice(0, limits.offeredTags).map((tag) =>
       ({ ...tag, isChosen: tag.key === this.#tag })));
@@ -136,7 +137,8 @@ export class MemosView {
     show(this.#more, found.length > this.#rowCount);
     show(this.#empty, !hasAny && !this.#editor.isOpen);
     show(this.#none, memos.length > 0 && found.length === 0);
-    setText(this.#found, isWhole ? "" : `${found.length} of ${memos.length} memos`);
+    setText(this.#found, isWhole ? ""
+      : t("{found} of {count} memos", { found: found.length, count: memos.length }));
   }
 
   /** Drafts of memos that are not stored, except the open one. */
@@ -156,7 +158,7 @@ export class MemosView {
         partElements(beginning)),
       badge && element("span", { class: "badge" }, badge)));
     return swipeable(row, {
-      left: { icon: "remove", words: "Delete", act: () => this.#remove(key), changes: true,
+      left: { icon: "remove", words: t("Delete"), act: () => this.#remove(key), changes: true,
         isDanger: true },
     });
   }
@@ -197,7 +199,7 @@ export class MemosView {
     const isLeft = this.#account !== undefined;
     this.#account = account;
     this.#controller.browser.pageStore.keepFor(account).catch(() =>
-      this.#notify("This browser did not remove the drafts and versions of another account."));
+      this.#notify(t("This browser did not remove the drafts and versions of another account.")));
     if (isLeft) this.#drafts.clear();
   }
 
