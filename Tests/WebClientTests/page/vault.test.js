@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { VaultContents } from "../../../Sources/WebClient/apps/vault/vaultContents.js";
 import { CallError, FileError } from "../../../Sources/WebClient/lockstep.js";
+import { chinese } from "../../../Sources/WebClient/page/language/chinese.js";
+import { japanese } from "../../../Sources/WebClient/page/language/japanese.js";
+import { setLanguage } from "../../../Sources/WebClient/page/language/language.js";
 import { limits } from "../../../Sources/WebClient/page/limits.js";
 import { PageStore } from "../../../Sources/WebClient/page/store/pageStore.js";
 import { sizeText } from "../../../Sources/WebClient/page/text/size.js";
@@ -71,6 +74,25 @@ test("what a browser cannot do is said in whole sentences, with the next step", 
   assert.match(plain, /not sealed.*lockstep agent seal Vault.*One file.*lockstep on a computer/su);
   assert.match(limitText({ isZoneSealed: true, noKeyCount: 0, malformedCount: 2 }),
     /^2 files cannot be read/u);
+});
+
+test("in Chinese and Japanese the sentences stand without a space, each with its values", () => {
+  const vault = { isZoneSealed: false, noKeyCount: 1, malformedCount: 2 };
+  const running = { key: "1", file: "a", state: "running", doneBytes: 512, totalBytes: 1_024 };
+  try {
+    for (const [language, table, count, share] of [
+      ["zh-Hans", chinese, "有 1 个文件", "50%，共 1.0 KiB"],
+      ["ja", japanese, "1件のファイル", "1.0 KiB 中 50%"],
+    ]) {
+      setLanguage(language, table);
+      assert.doesNotMatch(limitText(vault), /。 /u);
+      assert.ok(limitText(vault).includes(count), limitText(vault));
+      assert.ok(limitText(vault).includes("lockstep agent seal Vault"), limitText(vault));
+      assert.equal(transferRow(running).words, share);
+    }
+  } finally {
+    setLanguage("en", Object.freeze({}));
+  }
 });
 
 test("a transfer shows its share, and why it waits", () => {

@@ -116,6 +116,84 @@ export const chinese = Object.freeze({
   "New memo": "新建备忘录",
   "{found} of {count} memos": "{count} 条备忘录中的 {found} 条",
   "This browser did not remove the drafts and versions of another account.": "此浏览器未能移除另一个账户的草稿和版本。",
+  // Files
+  "There is a file of that name": "已有同名文件",
+  "If you replace it, all devices get the new content under this name.": "如果替换，所有设备都会以此文件名获得新内容。",
+  "Replace": "替换",
+  "The file is ready": "文件已就绪",
+  "Open it in a new tab": "在新标签页中打开",
+  "File": "文件",
+  "This browser has not seen another version of this file while it was open.":
+    "此浏览器在打开期间未见过此文件的其他版本。",
+  ["This browser lists the versions that it has seen while it was open. The relay keeps the "
+    + "content of a version for a day after another one has replaced it."]:
+    "此浏览器列出打开期间见过的版本。版本被替换后，中继会将其内容再保留一天。",
+  "{size}, changed {when} by {device}": "{size}，{when}更改（{device}）",
+  "This copy has the same content as {file}.": "此副本的内容与“{file}”相同。",
+  "Another device changed {file} at the same time. This is its version.":
+    "另一台设备同时更改了“{file}”。这是该设备的版本。",
+  "The relay does not accept it: {reason}": "中继不接受此文件：{reason}",
+  "Not sent yet": "尚未发送",
+  "Waits for a device to send its content": "正在等待设备发送内容",
+  "In step": "已同步",
+  "Waits for the files before it": "正在等待前面的文件",
+  "{share} % of {size}": "{share}%，共 {size}",
+  ["The relay cannot be reached. Leave this page open: the file is sent when the connection "
+    + "is back."]:
+    "无法连接中继。请不要关闭此页面：连接恢复后会发送文件。",
+  ["This account is not sealed, so a browser adds no files: the relay could read them. To add "
+    + "files here, seal the vault with the command lockstep agent seal Vault on a computer of "
+    + "this account."]:
+    "此账户未启用端到端加密，因此浏览器不能添加文件：否则中继可以读取它们。要在这里添加文件，请在此账户的一台电脑上运行命令 lockstep agent seal Vault，"
+      + "为文件启用端到端加密。",
+  "{count} files are sealed with the vault's own key, which no browser gets.":
+    "有 {count} 个文件使用文件专用的密钥加密，浏览器无法取得该密钥。",
+  ["Read them with the program lockstep on a computer. Once the vault is sealed with the "
+    + "account's keys, browsers open them, too."]:
+    "请在电脑上用 lockstep 程序读取。改用账户的密钥加密后，浏览器也能打开它们。",
+  "{count} files cannot be read by this version of the page: reload the page.":
+    "此版本的页面无法读取 {count} 个文件：请重新加载页面。",
+  ["A file of the vault has a name of 1 to 255 bytes, without / and control characters. "
+    + "Rename the file, and add it again."]:
+    "文件名称的长度须为 1 到 255 字节，且不能包含“/”和控制字符。请重命名文件后再添加。",
+  "At most {count} files wait to be sent. Add the others later.":
+    "最多可有 {count} 个文件等待发送。请稍后再添加其他文件。",
+  "{file} had been changed by another device meanwhile. Both versions are kept.":
+    "“{file}”在此期间已被另一台设备更改。两个版本均已保留。",
+  "{file} is in the vault.": "“{file}”已添加到文件。",
+  "{file} is deleted on all devices.": "“{file}”已在所有设备上删除。",
+  "Delete the file on all devices?": "要在所有设备上删除此文件吗？",
+  "{file} was added before the account was sealed: this browser cannot undo that.":
+    "“{file}”是在账户启用端到端加密之前添加的：此浏览器无法撤销删除。",
+  "The file is back.": "文件已恢复。",
+  "The file is kept, and the other version is deleted.": "已保留此文件，并删除了另一个版本。",
+  "Both are kept, each as a file.": "两个版本均已保留，各为一个文件。",
+  "The download was stopped.": "下载已停止。",
+  "{about}; deleted {when}": "{about}；{when}删除",
+  "{about}; replaced {when}": "{about}；{when}被替换",
+  "Restore": "恢复",
+  "The relay does not have the content of this version any more.": "中继已不再保存此版本的内容。",
+  "The version of {size} is restored.": "已恢复 {size} 的版本。",
+  "Add files": "添加文件",
+  "On their way": "传输中",
+  "To decide": "待决定",
+  "No files yet": "还没有文件",
+  "Add one here, drop it or paste it: it is the same on all devices that add it.":
+    "在这里添加、拖放或粘贴文件：所有添加了它的设备上内容都相同。",
+  "The first {shown} of {count} files are shown.": "共 {count} 个文件，显示前 {shown} 个。",
+  "Conflict copy of {file}": "“{file}”的冲突副本",
+  "Download {file}": "下载“{file}”",
+  "Delete {file}": "删除“{file}”",
+  "Download this version": "下载此版本",
+  "Delete the copy": "删除副本",
+  "Keep the file": "保留文件",
+  "Keep this version": "保留此版本",
+  "Sending {file}": "正在发送“{file}”",
+  "Dismiss": "关闭",
+  "{file} was changed in two places at once, and this browser cannot read one of the two versions.":
+    "“{file}”同时在两处被更改，而此浏览器无法读取其中一个版本。",
+  "Keep this browser's version": "保留此浏览器的版本",
+  "Keep the other version": "保留另一个版本",
   // Start
   "Lockstep did not start": "Lockstep 没有启动",
   "Nothing was deleted. Close other tabs of this page, then reload.":

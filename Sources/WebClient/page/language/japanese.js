@@ -123,6 +123,85 @@ export const japanese = Object.freeze({
   "{found} of {count} memos": "{count}件中{found}件のメモ",
   "This browser did not remove the drafts and versions of another account.":
     "別のアカウントの下書きとバージョンを、このブラウザから削除できませんでした。",
+  // Files
+  "There is a file of that name": "同じ名前のファイルがあります",
+  "If you replace it, all devices get the new content under this name.":
+    "置き換えると、すべてのデバイスでこの名前のファイルが新しい内容になります。",
+  "Replace": "置き換える",
+  "The file is ready": "ファイルの準備ができました",
+  "Open it in a new tab": "新しいタブで開く",
+  "File": "ファイル",
+  "This browser has not seen another version of this file while it was open.":
+    "このブラウザを開いている間に、このファイルのほかのバージョンはありませんでした。",
+  ["This browser lists the versions that it has seen while it was open. The relay keeps the "
+    + "content of a version for a day after another one has replaced it."]:
+    "このブラウザを開いている間に確認したバージョンの一覧です。リレーは、置き換えられたバージョンの内容を1日間保存します。",
+  "{size}, changed {when} by {device}": "{size}、変更: {when}（{device}）",
+  "This copy has the same content as {file}.": "このコピーの内容は「{file}」と同じです。",
+  "Another device changed {file} at the same time. This is its version.":
+    "別のデバイスが「{file}」を同時に変更しました。これはそのデバイスのバージョンです。",
+  "The relay does not accept it: {reason}": "リレーがこのファイルを受け付けません: {reason}",
+  "Not sent yet": "未送信",
+  "Waits for a device to send its content": "デバイスからの内容の送信を待っています",
+  "In step": "同期済み",
+  "Waits for the files before it": "前のファイルの送信を待っています",
+  "{share} % of {size}": "{size} 中 {share}%",
+  ["The relay cannot be reached. Leave this page open: the file is sent when the connection "
+    + "is back."]:
+    "リレーに接続できません。このページを開いたままにしてください。接続が戻るとファイルが送信されます。",
+  ["This account is not sealed, so a browser adds no files: the relay could read them. To add "
+    + "files here, seal the vault with the command lockstep agent seal Vault on a computer of "
+    + "this account."]:
+    "このアカウントはエンドツーエンドで暗号化されていないため、ブラウザからファイルを追加できません。追加するとリレーが内容を読めてしまいます。ここにファイルを追加するには、"
+      + "このアカウントのコンピュータで lockstep agent seal Vault コマンドを実行し、ファイルを暗号化してください。",
+  "{count} files are sealed with the vault's own key, which no browser gets.":
+    "{count}件のファイルが、ファイル専用の鍵で暗号化されています。この鍵はブラウザには渡されません。",
+  ["Read them with the program lockstep on a computer. Once the vault is sealed with the "
+    + "account's keys, browsers open them, too."]:
+    "コンピュータの lockstep プログラムで読んでください。アカウントの鍵で暗号化すると、ブラウザでも開けるようになります。",
+  "{count} files cannot be read by this version of the page: reload the page.":
+    "このバージョンのページでは{count}件のファイルを読み込めません。ページを再読み込みしてください。",
+  ["A file of the vault has a name of 1 to 255 bytes, without / and control characters. "
+    + "Rename the file, and add it again."]:
+    "ファイル名は1〜255バイトで、「/」や制御文字は使えません。ファイルの名前を変更してから、もう一度追加してください。",
+  "At most {count} files wait to be sent. Add the others later.":
+    "送信待ちにできるファイルは{count}件までです。残りは後で追加してください。",
+  "{file} had been changed by another device meanwhile. Both versions are kept.":
+    "「{file}」はその間に別のデバイスで変更されていました。両方のバージョンを残しました。",
+  "{file} is in the vault.": "「{file}」をファイルに追加しました。",
+  "{file} is deleted on all devices.": "「{file}」をすべてのデバイスから削除しました。",
+  "Delete the file on all devices?": "すべてのデバイスからファイルを削除しますか？",
+  "{file} was added before the account was sealed: this browser cannot undo that.":
+    "「{file}」はアカウントがエンドツーエンドで暗号化される前に追加されたため、このブラウザでは削除を取り消せません。",
+  "The file is back.": "ファイルを元に戻しました。",
+  "The file is kept, and the other version is deleted.": "このファイルを残し、もう一方のバージョンを削除しました。",
+  "Both are kept, each as a file.": "両方を別々のファイルとして残しました。",
+  "The download was stopped.": "ダウンロードを停止しました。",
+  "{about}; deleted {when}": "{about}、削除: {when}",
+  "{about}; replaced {when}": "{about}、置き換え: {when}",
+  "Restore": "復元",
+  "The relay does not have the content of this version any more.": "このバージョンの内容は、もうリレーにありません。",
+  "The version of {size} is restored.": "{size} のバージョンを復元しました。",
+  "Add files": "ファイルを追加",
+  "On their way": "送信中",
+  "To decide": "要確認",
+  "No files yet": "ファイルはまだありません",
+  "Add one here, drop it or paste it: it is the same on all devices that add it.":
+    "ここに追加、ドロップ、またはペーストすると、追加したすべてのデバイスで同じ内容になります。",
+  "The first {shown} of {count} files are shown.": "{count}件のファイルのうち、最初の{shown}件を表示しています。",
+  "Conflict copy of {file}": "「{file}」の競合コピー",
+  "Download {file}": "「{file}」をダウンロード",
+  "Delete {file}": "「{file}」を削除",
+  "Download this version": "このバージョンをダウンロード",
+  "Delete the copy": "コピーを削除",
+  "Keep the file": "ファイルを残す",
+  "Keep this version": "このバージョンを残す",
+  "Sending {file}": "「{file}」を送信中",
+  "Dismiss": "閉じる",
+  "{file} was changed in two places at once, and this browser cannot read one of the two versions.":
+    "「{file}」が2か所で同時に変更されましたが、このブラウザでは一方のバージョンを読み込めません。",
+  "Keep this browser's version": "このブラウザのバージョンを残す",
+  "Keep the other version": "もう一方のバージョンを残す",
   // Start
   "Lockstep did not start": "Lockstep を開始できませんでした",
   "Nothing was deleted. Close other tabs of this page, then reload.":

@@ -1,6 +1,7 @@
 import { button } from "../components/controls.js";
 import { openDialog } from "../components/dialog.js";
 import { element } from "../components/element.js";
+import { t } from "../language/language.js";
 
 /**
  * Asks what to do with a file whose name another one has. Resolves with "replace", "both" or null.
@@ -13,12 +14,12 @@ export function askToReplace({ file, about }) {
       dialog.returnValue = answer;
       dialog.close();
     };
-    const dialog = openDialog("There is a file of that name", [
+    const dialog = openDialog(t("There is a file of that name"), [
       element("p", { class: "file-name" }, file), element("p", { class: "muted" }, about),
-      element("p", {}, "If you replace it, all devices get the new content under this name."),
+      element("p", {}, t("If you replace it, all devices get the new content under this name.")),
       element("div", { class: "actions" },
-        button("Cancel", end(""), { autofocus: true }), button("Keep both", end("both")),
-        button("Replace", end("replace"), { kind: "primary" })),
+        button(t("Cancel"), end(""), { autofocus: true }), button(t("Keep both"), end("both")),
+        button(t("Replace"), end("replace"), { kind: "primary" })),
     ]);
     dialog.addEventListener("close", () => {
       dialog.remove();
@@ -33,12 +34,12 @@ export function askToReplace({ file, about }) {
  * @param {{file: string, url: string}} fetched
  */
 export function offerToOpen({ file, url }) {
-  const dialog = openDialog("The file is ready", [
+  const dialog = openDialog(t("The file is ready"), [
     element("p", { class: "file-name" }, file),
     element("div", { class: "actions" },
-      button("Close", () => dialog.close()),
+      button(t("Close"), () => dialog.close()),
       element("a", { class: "button primary", href: url, target: "_blank", rel: "noopener",
-        autofocus: true, on: { click: () => dialog.close() } }, "Open it in a new tab")),
+        autofocus: true, on: { click: () => dialog.close() } }, t("Open it in a new tab"))),
   ]);
   dialog.addEventListener("close", () => dialog.remove());
 }
@@ -59,21 +60,23 @@ export function showDetails({ file, about, state, actions, versions }, isFixed) 
   };
   const buttons = (list) => list.filter(({ changes }) => !changes || !isFixed)
     .map(({ words, name, act }) => button(words, ended(act), { "data-name": name }));
-  const dialog = openDialog("File", [
+  const dialog = openDialog(t("File"), [
     element("p", { class: "file-name" }, file),
     element("p", { class: "muted" }, about), element("p", {}, state),
     element("div", { class: "file-orders" }, buttons(actions)),
-    element("h3", {}, "Former versions"),
-    element("p", { class: "muted small" }, versions.length === 0 ? noVersions : keptVersions),
+    element("h3", {}, t("Former versions")),
+    element("p", { class: "muted small" }, versions.length === 0 ? noVersions() : keptVersions()),
     element("ul", { class: "rows file-versions" }, versions.map((version) =>
       element("li", { class: "row" }, element("p", { class: "row-body small" }, version.about),
         element("div", { class: "file-orders" }, buttons(version.actions))))),
     element("div", { class: "actions" },
-      button("Close", () => dialog.close(), { autofocus: true })),
+      button(t("Close"), () => dialog.close(), { autofocus: true })),
   ]);
   dialog.addEventListener("close", () => dialog.remove());
 }
 
-const noVersions = "This browser has not seen another version of this file while it was open.";
-const keptVersions = "This browser lists the versions that it has seen while it was open. The "
-  + "relay keeps the content of a version for a day after another one has replaced it.";
+const noVersions = () =>
+  t("This browser has not seen another version of this file while it was open.");
+const keptVersions = () =>
+  t("This browser lists the versions that it has seen while it was open. The relay keeps the "
+    + "content of a version for a day after another one has replaced it.");

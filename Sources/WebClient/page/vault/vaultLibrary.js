@@ -2,7 +2,7 @@ import { vaultApp } from "../../apps/vault/vaultApp.js";
 import { VaultContents } from "../../apps/vault/vaultContents.js";
 import { contentsOf } from "../../apps/vault/vaultForm.js";
 import { limits } from "../limits.js";
-import { errorText } from "../text/syncText.js";
+import { reasonText } from "../text/errorText.js";
 
 /** The vault's files as the view needs them, and what is known of them: what is not sent yet, and
  * of which the relay lacks content. */
@@ -52,7 +52,7 @@ export class VaultLibrary {
   get known() {
     const refused = new Map(this.#controller.status.parked
       .filter(({ zone }) => zone === vaultApp.zone)
-      .map(({ name, refusal }) => [name, errorText({ message: refusal.detail })]));
+      .map(({ name, refusal }) => [name, reasonText(refusal)]));
     return { unsent: this.#unsent, refused, missing: this.#missing };
   }
 

@@ -1,4 +1,6 @@
+import { t, tCount } from "../language/language.js";
 import { deviceLabel } from "../text/deviceText.js";
+import { joinSentences } from "../text/sentences.js";
 import { sizeText } from "../text/size.js";
 import { ago } from "../text/time.js";
 
@@ -24,33 +26,35 @@ export function fileRows(contents, known) {
 
 /** Returns size, time and author of a version: `2.8 MiB, changed 5 min ago by laptop`. */
 export function aboutText({ bytes, modifiedAt, device, deviceName }, { now, minutesAhead }) {
-  return `${sizeText(bytes)}, changed ${ago(modifiedAt, now, minutesAhead)} by `
-    + deviceLabel(device, deviceName);
+  return t("{size}, changed {when} by {device}", { size: sizeText(bytes),
+    when: ago(modifiedAt, now, minutesAhead), device: deviceLabel(device, deviceName) });
 }
 
 const copyText = ({ isNeedless, copyOf }) => (isNeedless
-  ? `This copy has the same content as ${copyOf}.`
-  : `Another device changed ${copyOf} at the same time. This is its version.`);
+  ? t("This copy has the same content as {file}.", { file: copyOf })
+  : t("Another device changed {file} at the same time. This is its version.", { file: copyOf }));
 
 /** Returns the state of a file as text; `tone`: "good", "busy" or "bad". */
 export function stateOf({ name, chunks }, { unsent, refused, missing }) {
   if (refused.has(name)) {
-    return { tone: "bad", words: `The relay does not accept it: ${refused.get(name)}` };
+    return { tone: "bad",
+      words: t("The relay does not accept it: {reason}", { reason: refused.get(name) }) };
   }
-  if (unsent.has(name)) return { tone: "busy", words: "Not sent yet" };
+  if (unsent.has(name)) return { tone: "busy", words: t("Not sent yet") };
   if (chunks.some((chunk) => missing.has(chunk))) {
-    return { tone: "bad", words: "Waits for a device to send its content" };
+    return { tone: "bad", words: t("Waits for a device to send its content") };
   }
-  return { tone: "good", words: "In step" };
+  return { tone: "good", words: t("In step") };
 }
 
 /** Returns the row of a transfer. */
 export function transferRow({ key, file, state, doneBytes, totalBytes, problem }) {
   const share = totalBytes === 0 ? 0 : Math.floor((100 * doneBytes) / totalBytes);
   const words = {
-    waiting: "Waits for the files before it", running: `${share} % of ${sizeText(totalBytes)}`,
-    paused: "The relay cannot be reached. Leave this page open: the file is sent when the "
-      + "connection is back.",
+    waiting: t("Waits for the files before it"),
+    running: t("{share} % of {size}", { share, size: sizeText(totalBytes) }),
+    paused: t("The relay cannot be reached. Leave this page open: the file is sent when the "
+      + "connection is back."),
     failed: problem,
   }[state];
   return { key, file, words, share, state };
@@ -74,23 +78,17 @@ export function shownType(file) {
 /** Returns sentences about what this browser cannot do with the vault; empty if there is nothing.
  * @param {{isZoneSealed: boolean, noKeyCount: number, malformedCount: number}} vault */
 export function limitText({ isZoneSealed, noKeyCount, malformedCount }) {
-  const sentences = [];
-  if (!isZoneSealed) {
-    sentences.push("This account is not sealed, so a browser adds no files: the relay could read "
-      + "them. To add files here, seal the vault with the command lockstep agent seal Vault on a "
-      + "computer of this account.");
-  }
-  if (noKeyCount > 0) {
-    sentences.push(noKeyCount === 1
-      ? "One file is sealed with the vault's own key, which no browser gets."
-      : `${noKeyCount} files are sealed with the vault's own key, which no browser gets.`);
-    sentences.push("Read them with the program lockstep on a computer. Once the vault is "
-      + "sealed with the account's keys, browsers open them, too.");
-  }
-  if (malformedCount > 0) {
-    sentences.push(malformedCount === 1
-      ? "One file cannot be read by this version of the page: reload the page."
-      : `${malformedCount} files cannot be read by this version of the page: reload the page.`);
-  }
-  return sentences.join(" ");
+  return joinSentences([
+    isZoneSealed ? "" : t("This account is not sealed, so a browser adds no files: the relay could "
+      + "read them. To add files here, seal the vault with the command lockstep agent seal Vault "
+      + "on a computer of this account."),
+    noKeyCount === 0 ? "" : tCount(noKeyCount,
+      "One file is sealed with the vault's own key, which no browser gets.",
+      "{count} files are sealed with the vault's own key, which no browser gets."),
+    noKeyCount === 0 ? "" : t("Read them with the program lockstep on a computer. Once the vault "
+      + "is sealed with the account's keys, browsers open them, too."),
+    malformedCount === 0 ? "" : tCount(malformedCount,
+      "One file cannot be read by this version of the page: reload the page.",
+      "{count} files cannot be read by this version of the page: reload the page."),
+  ]);
 }

@@ -1,10 +1,11 @@
 import { freeName } from "../../apps/vault/conflictName.js";
-import { nameFault, vaultApp } from "../../apps/vault/vaultApp.js";
+import { vaultApp } from "../../apps/vault/vaultApp.js";
 import { contentsOf, isFileName } from "../../apps/vault/vaultForm.js";
 import { FileError } from "../../lockstep.js";
 import { confirmAction } from "../components/dialog.js";
 import { download } from "../components/download.js";
 import { element } from "../components/element.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { sizeText } from "../text/size.js";
@@ -43,7 +44,8 @@ export class VaultOrders {
     for (const blob of files) {
       const file = blob.name === "" ? "file" : blob.name;
       if (!isFileName(file)) {
-        this.#notify(nameFault);
+        this.#notify(t("A file of the vault has a name of 1 to 255 bytes, without / and control "
+          + "characters. Rename the file, and add it again."));
         continue;
       }
       const held = this.#library.contents.fileNamed(file);
@@ -58,14 +60,15 @@ export class VaultOrders {
 
   #send(upload) {
     if (this.transfers.add(upload)) return;
-    this.#notify(`At most ${limits.vaultTransfers} files wait to be sent. Add the others later.`);
+    this.#notify(t("At most {count} files wait to be sent. Add the others later.",
+      { count: limits.vaultTransfers }));
   }
 
   #handlePut(file, records) {
     const isKept = records.filter(({ fields }) => fields !== null).length > 1;
     this.#notify(isKept
-      ? `${file} had been changed by another device meanwhile. Both versions are kept.`
-      : `${file} is in the vault.`);
+      ? t("{file} had been changed by another device meanwhile. Both versions are kept.", { file })
+      : t("{file} is in the vault.", { file }));
   }
 
   /** Deletes a file on all devices, and offers to undo it. */
@@ -75,22 +78,23 @@ export class VaultOrders {
       const record = this.#controller.lockstep.record(vaultApp.zone, name);
       if (held === null || record === null || !await this.#isSure(held)) return;
       await this.#controller.act(vaultApp, { do: "remove", name, seen: held.sha256 });
-      this.#notify(`${held.file} is deleted on all devices.`, { words: "Undo",
-        act: () => this.#restore(name, record.fields) });
+      this.#notify(t("{file} is deleted on all devices.", { file: held.file }),
+        { words: t("Undo"), act: () => this.#restore(name, record.fields) });
     });
   }
 
   /** A file that is sealed in an earlier way cannot be saved again by a browser. */
   async #isSure({ form, file }) {
-    return form === "zone" || confirmAction({ title: "Delete the file on all devices?",
-      words: `${file} was added before the account was sealed: this browser cannot undo that.`,
-      yes: "Delete" });
+    return form === "zone" || confirmAction({ title: t("Delete the file on all devices?"),
+      words: t("{file} was added before the account was sealed: this browser cannot undo that.",
+        { file }),
+      yes: t("Delete") });
   }
 
   async #restore(name, fields) {
     await this.#act(async () => {
       await this.#controller.act(vaultApp, { do: "restore", name, fields });
-      this.#notify("The file is back.");
+      this.#notify(t("The file is back."));
     });
   }
 
@@ -103,9 +107,9 @@ export class VaultOrders {
       const { fields } = this.#controller.lockstep.record(vaultApp.zone, copy);
       await this.#controller.act(vaultApp,
         { do: "resolve", copy, keep, was: file.sha256, copyWas: other.sha256 });
-      const undo = { words: "Undo", act: () => this.#restore(copy, fields) };
-      this.#notify({ this: "The file is kept, and the other version is deleted.",
-        other: "The other version is kept.", both: "Both are kept, each as a file." }[keep],
+      const undo = { words: t("Undo"), act: () => this.#restore(copy, fields) };
+      this.#notify({ this: t("The file is kept, and the other version is deleted."),
+        other: t("The other version is kept."), both: t("Both are kept, each as a file.") }[keep],
       keep === "this" && other.form === "zone" ? undo : null);
     });
   }
@@ -160,7 +164,7 @@ export class VaultOrders {
         { type, signal: controller.signal, open: this.#library.contents.opener(file) });
     } catch (error) {
       const isStopped = error instanceof FileError && error.code === "aborted";
-      this.#notify(isStopped ? "The download was stopped." : errorText(error));
+      this.#notify(isStopped ? t("The download was stopped.") : errorText(error));
       if (error.code === "missing") this.#library.checkContent();
       return null;
     } finally {
@@ -179,10 +183,10 @@ export class VaultOrders {
     const isFixed = isReadOnly(scope) || lockedZones.includes(vaultApp.zone)
       || !this.#library.isZoneSealed;
     const actions = [
-      { words: "Open", name: "open", act: () => this.#open(name) },
-      { words: "Download", name: "save", act: () => this.save(name) },
-      { words: "Replace", name: "replace", changes: true, act: () => this.#replace(file) },
-      { words: "Delete", name: "delete", changes: true, act: () => this.remove(name) },
+      { words: t("Open"), name: "open", act: () => this.#open(name) },
+      { words: t("Download"), name: "save", act: () => this.save(name) },
+      { words: t("Replace"), name: "replace", changes: true, act: () => this.#replace(file) },
+      { words: t("Delete"), name: "delete", changes: true, act: () => this.remove(name) },
     ].filter((it) => it.name !== "open" || shownType(file.file) !== null);
     showDetails({
       file: file.file, about: this.#about(file), state: stateOf(file, this.#library.known).words,
@@ -203,12 +207,14 @@ export class VaultOrders {
   #version(file, event) {
     const contents = contentsOf(event.fields, event.name);
     const saved = { ...contents, file: file.file };
+    const named = { about: this.#about(event), when: this.#ago(event.at) };
     return {
-      about: `${this.#about(event)}; ${event.kind === "removed" ? "deleted" : "replaced"} `
-        + `${this.#ago(event.at)}`,
+      about: event.kind === "removed" ? t("{about}; deleted {when}", named)
+        : t("{about}; replaced {when}", named),
       actions: [
-        { words: "Download", act: () => this.#saveContent(`version ${event.sha256}`, saved) },
-        { words: "Restore", changes: true, act: () => this.#restoreVersion(file, contents, event) },
+        { words: t("Download"), act: () => this.#saveContent(`version ${event.sha256}`, saved) },
+        { words: t("Restore"), changes: true,
+          act: () => this.#restoreVersion(file, contents, event) },
       ].filter(({ changes }) => !changes || contents.form === "zone"),
     };
   }
@@ -218,11 +224,11 @@ export class VaultOrders {
       const { files } = this.#controller.lockstep;
       const missing = await files.missing(vaultApp.zone, contents.chunks);
       if (missing.length > 0) {
-        this.#notify("The relay does not have the content of this version any more.");
+        this.#notify(t("The relay does not have the content of this version any more."));
         return;
       }
       await this.#controller.act(vaultApp, { do: "put", file, fields, seen: sha256 });
-      this.#notify(`The version of ${sizeText(contents.bytes)} is restored.`);
+      this.#notify(t("The version of {size} is restored.", { size: sizeText(contents.bytes) }));
     });
   }
 

@@ -4,6 +4,7 @@ import { element, icon, setAttribute, setText, show } from "../components/elemen
 import { KeyedList } from "../components/keyedList.js";
 import { listKeys } from "../components/listKeys.js";
 import { swipeable } from "../components/swipe.js";
+import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { VaultLibrary } from "./vaultLibrary.js";
@@ -12,29 +13,30 @@ import { VaultOrders } from "./vaultOrders.js";
 
 /** View of the vault's files. */
 export class VaultView {
-  title = "Files";
+  title = t("Files");
   zone = vaultApp.zone;
   #controller;
   #library;
   #orders;
   #choose = element("input", { type: "file", multiple: true, hidden: true,
     on: { change: () => this.#addChosen() } });
-  #add = button([icon("plus"), "Add files"], () => this.#choose.click(),
+  #add = button([icon("plus"), t("Add files")], () => this.#choose.click(),
     { kind: "primary", "data-name": "add", "data-changes": true });
   #limit = element("p", { class: "card vault-limit", role: "status" });
-  #transferList = element("ul", { class: "rows vault-transfers", "aria-label": "On their way" });
+  #transferList = element("ul", { class: "rows vault-transfers",
+    "aria-label": t("On their way") });
   #transfers = new KeyedList(this.#transferList, (item) => this.#transfer(item));
-  #askingList = element("ul", { class: "vault-asking", "aria-label": "To decide" });
+  #askingList = element("ul", { class: "vault-asking", "aria-label": t("To decide") });
   #asking = new KeyedList(this.#askingList, (item) => this.#question(item));
-  #list = element("ul", { class: "rows vault-rows", "aria-label": "Files" });
+  #list = element("ul", { class: "rows vault-rows", "aria-label": t("Files") });
   #rows = new KeyedList(this.#list, (item) => this.#row(item));
   #rest = element("p", { class: "muted small" });
-  #empty = emptyNote("No files yet",
-    "Add one here, drop it or paste it: it is the same on all devices that add it.",
+  #empty = emptyNote(t("No files yet"),
+    t("Add one here, drop it or paste it: it is the same on all devices that add it."),
     { "data-changes": true });
 
   shortcuts = [
-    { keys: ["n"], words: "Add files", changes: true,
+    { keys: ["n"], words: t("Add files"), changes: true,
       act: () => { if (this.#mayAdd) this.#choose.click(); } },
     ...listKeys(this.#list),
   ];
@@ -45,7 +47,7 @@ export class VaultView {
     this.#orders = new VaultOrders(controller, { library: this.#library, notify,
       changed: () => this.#showIfOpen() });
     this.node = element("section", { class: "view vault", "aria-labelledby": "files-title" },
-      element("div", { class: "view-head" }, element("h1", { id: "files-title" }, "Files"),
+      element("div", { class: "view-head" }, element("h1", { id: "files-title" }, t("Files")),
         this.#choose, this.#add),
       this.#limit, this.#askingList, this.#transferList, this.#list, this.#rest, this.#empty);
     this.#acceptDrops();
@@ -71,7 +73,8 @@ export class VaultView {
       malformedCount: count("malformed") }) : "");
     show(this.#limit, this.#limit.textContent !== "");
     setText(this.#rest, rows.length > limits.vaultRows
-      ? `The first ${limits.vaultRows} of ${rows.length} files are shown.` : "");
+      ? t("The first {shown} of {count} files are shown.",
+        { shown: limits.vaultRows, count: rows.length }) : "");
     setAttribute(this.node, "data-unsealed", isKnown && !isZoneSealed);
     const hasAny = rows.length + transfers.length > 0;
     show(this.#empty, isZoneSealed && !hasAny && contents.unreadable.length === 0);
@@ -134,27 +137,27 @@ export class VaultView {
           on: { click: () => this.#orders.showDetails(key) } },
         element("span", { class: "file-name" }, file),
         element("span", { class: "muted small" }, about),
-        copyOf !== null && element("span", { class: "badge" }, `Conflict copy of ${copyOf}`),
+        copyOf !== null && element("span", { class: "badge" },
+          t("Conflict copy of {file}", { file: copyOf })),
         stateElement(state)),
         this.#rowActions(key, file, isFetching)),
       copies.map((copy) => this.#copy(key, copy)));
     return swipeable(row, {
-      left: { icon: "remove", words: "Delete", act: () => this.#orders.remove(key), changes: true,
-        isDanger: true },
-      right: { icon: "download", words: "Download", act: () => this.#orders.save(key) },
+      left: { icon: "remove", words: t("Delete"), act: () => this.#orders.remove(key),
+        changes: true, isDanger: true },
+      right: { icon: "download", words: t("Download"), act: () => this.#orders.save(key) },
     });
   }
 
   #rowActions(key, file, isFetching) {
-    const words = (verb) => `${verb} ${file}`;
     if (isFetching) {
-      return element("div", { class: "row-actions" }, button("Stop",
+      return element("div", { class: "row-actions" }, button(t("Stop"),
         () => this.#orders.stopFetching(key), { kind: "quiet", "data-name": "stop" }));
     }
     return element("div", { class: "row-actions" },
-      iconButton("download", words("Download"), () => this.#orders.save(key),
+      iconButton("download", t("Download {file}", { file }), () => this.#orders.save(key),
         { "data-name": "download" }),
-      iconButton("remove", words("Delete"), () => this.#orders.remove(key),
+      iconButton("remove", t("Delete {file}", { file }), () => this.#orders.remove(key),
         { "data-name": "remove", "data-changes": true }));
   }
 
@@ -165,13 +168,13 @@ export class VaultView {
       element("p", {}, words), element("p", { class: "muted small" }, about),
       state.tone !== "good" && stateElement(state),
       element("div", { class: "file-orders" },
-        isFetching ? button("Stop", () => this.#orders.stopFetching(key))
-          : button("Download this version", () => this.#orders.save(key),
+        isFetching ? button(t("Stop"), () => this.#orders.stopFetching(key))
+          : button(t("Download this version"), () => this.#orders.save(key),
             { "data-name": `save ${key}` }),
-        button(isNeedless ? "Delete the copy" : "Keep the file", decide("this"),
+        button(isNeedless ? t("Delete the copy") : t("Keep the file"), decide("this"),
           { "data-changes": true }),
-        !isNeedless && button("Keep this version", decide("other"), { "data-changes": true }),
-        !isNeedless && button("Keep both", decide("both"), { "data-changes": true })));
+        !isNeedless && button(t("Keep this version"), decide("other"), { "data-changes": true }),
+        !isNeedless && button(t("Keep both"), decide("both"), { "data-changes": true })));
   }
 
   #transfer({ key, file, words, share, state }) {
@@ -179,23 +182,23 @@ export class VaultView {
     return element("li", { class: "row" },
       element("div", { class: "row-body" }, element("p", { class: "file-name" }, file),
         state === "running" && element("progress", { max: 100, value: share,
-          "aria-label": `Sending ${file}` }),
+          "aria-label": t("Sending {file}", { file }) }),
         element("p", { class: "small", "data-tone": state === "failed" ? "bad" : "busy" }, words)),
       element("div", { class: "file-orders" },
-        ["failed", "paused"].includes(state) && button("Try again", () => transfers.tryAgain(key),
-          { "data-name": "again" }),
-        button(state === "failed" ? "Dismiss" : "Stop", () => transfers.stop(key),
+        ["failed", "paused"].includes(state) && button(t("Try again"),
+          () => transfers.tryAgain(key), { "data-name": "again" }),
+        button(state === "failed" ? t("Dismiss") : t("Stop"), () => transfers.stop(key),
           { kind: "quiet", "data-name": "stop" })));
   }
 
   #question({ key, file }) {
     return element("li", { class: "card stack-small" },
-      element("p", {}, `${file} was changed in two places at once, and this browser cannot read `
-        + "one of the two versions."),
+      element("p", {}, t("{file} was changed in two places at once, and this browser cannot read "
+        + "one of the two versions.", { file })),
       element("div", { class: "file-orders" },
-        button("Keep this browser's version", () => this.#orders.choose(key, true),
+        button(t("Keep this browser's version"), () => this.#orders.choose(key, true),
           { "data-changes": true }),
-        button("Keep the other version", () => this.#orders.choose(key, false),
+        button(t("Keep the other version"), () => this.#orders.choose(key, false),
           { "data-changes": true })));
   }
 }
