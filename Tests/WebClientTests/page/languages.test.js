@@ -6,6 +6,9 @@ import { japanese } from "../../../Sources/WebClient/page/language/japanese.js";
 import {
   languageFor, languageOfTag, setLanguage, t, tCount,
 } from "../../../Sources/WebClient/page/language/language.js";
+import { errorText } from "../../../Sources/WebClient/page/text/errorText.js";
+import { refusals, refusalText } from "../../../Sources/WebClient/page/text/refusalTexts.js";
+import { sentence } from "../../../Sources/WebClient/page/text/sentences.js";
 
 const root = new URL("../../../Sources/WebClient/page/", import.meta.url);
 const sources = readdirSync(root, { recursive: true })
@@ -149,4 +152,21 @@ test("a count has the English singular, and one form elsewhere", () => {
   assert.deepEqual([0, 1, 2].map(shown), ["0 memos", "1 memo", "2 memos"]);
   setLanguage("zh-Hans", { "{count} memos": "{count} 条备忘录" });
   assert.deepEqual([0, 1, 2].map(shown), ["0 条备忘录", "1 条备忘录", "2 条备忘录"]);
+});
+
+test("a refusal of an app is told in the person's language, in English as the app says it", () => {
+  const root = new URL("../../../Sources/WebClient/apps/", import.meta.url);
+  const code = readdirSync(root, { recursive: true }).filter((path) => path.endsWith(".js"))
+    .map((path) => readFileSync(new URL(path, root), "utf8")).join("\n")
+    .replace(/"\s*\+\s*"/gu, "").replaceAll("${noun}", "memo");
+  for (const reason of refusals) {
+    assert.ok(code.includes(reason), `an app says: ${reason}`);
+    assert.equal(refusalText(reason), sentence(reason));
+  }
+  const refused = { name: "EditError", code: "refused", message: refusals[0] };
+  assert.equal(errorText(refused), sentence(refusals[0]));
+  setLanguage("ja", japanese);
+  assert.equal(errorText(refused), "どちらかのバージョンが変更されました。もう一度比較してください。");
+  assert.equal(errorText({ ...refused, message: "memos do not know that order" }),
+    "Memos do not know that order.");
 });

@@ -194,6 +194,23 @@ export const chinese = Object.freeze({
     "“{file}”同时在两处被更改，而此浏览器无法读取其中一个版本。",
   "Keep this browser's version": "保留此浏览器的版本",
   "Keep the other version": "保留另一个版本",
+  // Refusals of memos, clipboard and files
+  "One of the two versions has changed; compare them again.": "两个版本之一已更改，请重新比较。",
+  "The other version is not there any more.": "另一个版本已不存在。",
+  "This memo is not there any more.": "此备忘录已不存在。",
+  "This memo is there already.": "此备忘录已存在。",
+  "There is nothing to add: the text is blank.": "没有可添加的内容：文本为空。",
+  "This item is not there any more.": "此项目已不存在。",
+  "This file is not there any more.": "此文件已不存在。",
+  "This file has just changed; look at it again.": "此文件刚刚被更改，请重新查看。",
+  "This file is there again already.": "此文件已重新存在。",
+  "This file is no other version of one.": "此文件不是其他文件的另一个版本。",
+  ["This file is sealed in an earlier way; change it once with the program lockstep on a "
+    + "computer, and try again."]:
+    "此文件使用较早的方式加密。请在电脑上用 lockstep 程序更改一次，然后重试。",
+  ["The account has something in this file's place that this browser cannot read; add the "
+    + "file on a device that can, or give it another name."]:
+    "账户中在此文件的位置有此浏览器无法读取的内容。请在可以读取的设备上添加文件，或更改文件名。",
   // Start
   "Lockstep did not start": "Lockstep 没有启动",
   "Nothing was deleted. Close other tabs of this page, then reload.":

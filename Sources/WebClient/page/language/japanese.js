@@ -202,6 +202,23 @@ export const japanese = Object.freeze({
     "「{file}」が2か所で同時に変更されましたが、このブラウザでは一方のバージョンを読み込めません。",
   "Keep this browser's version": "このブラウザのバージョンを残す",
   "Keep the other version": "もう一方のバージョンを残す",
+  // Refusals of memos, clipboard and files
+  "One of the two versions has changed; compare them again.": "どちらかのバージョンが変更されました。もう一度比較してください。",
+  "The other version is not there any more.": "もう一方のバージョンはもうありません。",
+  "This memo is not there any more.": "このメモはもうありません。",
+  "This memo is there already.": "このメモはすでにあります。",
+  "There is nothing to add: the text is blank.": "テキストが空のため、追加する内容がありません。",
+  "This item is not there any more.": "この項目はもうありません。",
+  "This file is not there any more.": "このファイルはもうありません。",
+  "This file has just changed; look at it again.": "このファイルは変更されたばかりです。もう一度確認してください。",
+  "This file is there again already.": "このファイルはすでに元に戻っています。",
+  "This file is no other version of one.": "このファイルは、ほかのファイルの別のバージョンではありません。",
+  ["This file is sealed in an earlier way; change it once with the program lockstep on a "
+    + "computer, and try again."]:
+    "このファイルは以前の方式で暗号化されています。コンピュータの lockstep プログラムで一度変更してから、もう一度お試しください。",
+  ["The account has something in this file's place that this browser cannot read; add the "
+    + "file on a device that can, or give it another name."]:
+    "アカウントのこのファイルの場所に、このブラウザでは読み込めないものがあります。読み込めるデバイスでファイルを追加するか、別の名前にしてください。",
   // Start
   "Lockstep did not start": "Lockstep を開始できませんでした",
   "Nothing was deleted. Close other tabs of this page, then reload.":

@@ -1,4 +1,5 @@
 import { currentLanguage, t } from "../language/language.js";
+import { refusalText } from "./refusalTexts.js";
 import { sentence } from "./sentences.js";
 
 /**
@@ -120,5 +121,5 @@ export function reasonText({ code, detail, isFile = false }) {
   const name = Object.hasOwn(aliases, code ?? "") ? aliases[code] : code ?? "";
   const translated = (isFile ? textOf(fileTexts, code) : null) ?? textOf(clientTexts, name)
     ?? textOf(relayTexts, name);
-  return translated?.() ?? sentence(detail);
+  return translated?.() ?? refusalText(detail) ?? sentence(detail);
 }
