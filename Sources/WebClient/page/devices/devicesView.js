@@ -44,7 +44,7 @@ export class DevicesView {
       element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, t("Devices"))),
       this.#list, this.#pairAgain, this.#ownScope, this.#problem, this.#keys.node,
       this.#pair.node, this.#wakes.node,
-      element("section", { class: "card" },
+      element("div", { class: "card languages" },
         languageField(controller.browser.choices, reload)),
       element("div", { class: "sign-out" },
         button(t("Sign out of this browser"), () => this.#signOut(), { kind: "danger" }),
