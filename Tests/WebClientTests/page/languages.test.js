@@ -71,12 +71,6 @@ for (const [name, table] of Object.entries({ chinese, japanese })) {
   });
 }
 
-/** Files of the page whose texts are not translated yet. */
-const untranslated = [
-  /^(?:timer|habits)\/|^text\/(?:time|periods)\.js$/u,
-  /^(?:memos|clipboard|vault)\//u,
-];
-
 /** File whose literals are the apps' own sentences, by which it finds the texts. */
 const sentencesOfApps = "text/refusalTexts.js";
 
@@ -110,8 +104,7 @@ function literalsOf(code) {
 }
 
 test("each text of the page is in the tables: no other literal looks like one", () => {
-  const found = sources.filter(({ path }) => path !== sentencesOfApps
-    && !untranslated.some((it) => it.test(path)))
+  const found = sources.filter(({ path }) => path !== sentencesOfApps)
     .flatMap(({ path, code }) => literalsOf(code).filter(looksLikeText)
       .map((literal) => `${path}: ${literal}`))
     .filter((it) => !notTexts.includes(it));

@@ -34,8 +34,6 @@ function formatDate(form, date) {
   return formatter.format(day * dayMilliseconds);
 }
 
-export const plural = (count, noun, many = `${noun}s`) => `${count} ${count === 1 ? noun : many}`;
-
 /** Returns the date of an instant in a time zone that is `minutesAhead` of UTC. */
 export const dayAt = (instant, minutesAhead) =>
   dateOf(Math.floor((instant + minutesAhead * minute) / dayMilliseconds));
