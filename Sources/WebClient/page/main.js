@@ -8,7 +8,7 @@ import {
 import { Page } from "./page.js";
 import { registerServiceWorker, ShellUpdates } from "./shell/shellUpdates.js";
 import { browserName } from "./text/deviceText.js";
-import { errorText } from "./text/syncText.js";
+import { errorText } from "./text/errorText.js";
 import { readAhead } from "./wakes/readAhead.js";
 
 const place = document.getElementById("page");

@@ -6,8 +6,8 @@ import { isPhrase, phraseProblem, phraseProgress, wordsOfPhrase }
   from "../../../Sources/WebClient/page/text/phraseText.js";
 import { abilities, hasZone, ownScopeText, readOnlyText, scopeText }
   from "../../../Sources/WebClient/page/text/scopeText.js";
-import { planText, errorText, syncText }
-  from "../../../Sources/WebClient/page/text/syncText.js";
+import { errorText } from "../../../Sources/WebClient/page/text/errorText.js";
+import { planText, syncText } from "../../../Sources/WebClient/page/text/syncText.js";
 import { ago, clockTime, dayAt, duration, longDate, weekday }
   from "../../../Sources/WebClient/page/text/time.js";
 import { proquints } from "../../../Sources/WebClient/sealing/proquints.js";

@@ -4,7 +4,7 @@ import { download } from "../components/download.js";
 import { copyText } from "../components/copyText.js";
 import { t, tCount } from "../language/language.js";
 import { limits } from "../limits.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { ImageFault, pngOf, preparedImage } from "./clipboardImage.js";
 import { imageFileName } from "./clipboardModel.js";
 import { ImageOutbox } from "./imageOutbox.js";

@@ -1,7 +1,7 @@
 import { clipboardApp } from "../../apps/clipboard/clipboardApp.js";
 import { t } from "../language/language.js";
 import { limits } from "../limits.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { ImageFault } from "./clipboardImage.js";
 
 /** States of the sync in which the relay can be asked. */

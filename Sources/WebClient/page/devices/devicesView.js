@@ -8,7 +8,7 @@ import { limits } from "../limits.js";
 import { languageField } from "../shell/languageField.js";
 import { ownScopeText } from "../text/scopeText.js";
 import { joinSentences } from "../text/sentences.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
 import { confirmLastSignOut } from "./lastDevice.js";

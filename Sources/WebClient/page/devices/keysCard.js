@@ -5,7 +5,8 @@ import { KeyProgress } from "../components/keyProgress.js";
 import { t } from "../language/language.js";
 import { codeIn, halvesOf } from "../text/deviceText.js";
 import { isPhrase, phraseProblem, phraseProgress } from "../text/phraseText.js";
-import { errorText, lockText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
+import { lockText } from "../text/syncText.js";
 import { SecondHalfCard } from "../welcome/secondHalfCard.js";
 
 /** Card that takes the account's keys, in a browser that does not have them: by the phrase, or by a

@@ -9,7 +9,7 @@ import { qrCode } from "../qr/qrCode.js";
 import { qrDrawing } from "../qr/qrDrawing.js";
 import { halvesOf, linkTo } from "../text/deviceText.js";
 import { abilities, scopeText } from "../text/scopeText.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { CodeLimits } from "./codeLimits.js";
 import { arrivalState, arrivalText, codeLifetime, newcomers } from "./devicesModel.js";
 

@@ -4,7 +4,7 @@ import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, icon, show } from "../components/element.js";
 import { swipeable } from "../components/swipe.js";
 import { t } from "../language/language.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 
 /** Returns the row of a habit, with the control for the chosen day and the week's marks. `isFixed`:
  * this device may not change it. */

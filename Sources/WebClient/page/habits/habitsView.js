@@ -9,7 +9,7 @@ import { listKeys } from "../components/listKeys.js";
 import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { dayAt } from "../text/time.js";
 import { archivedRow, arrangeRow } from "./habitArrange.js";
 import { HabitDetail } from "./habitDetail.js";

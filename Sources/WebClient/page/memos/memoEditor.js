@@ -6,7 +6,7 @@ import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { joinSentences } from "../text/sentences.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { withTask } from "./markdown.js";
 import { MemoPreview } from "./memoPreview.js";
 import { conflictNote, typedText } from "./memosModel.js";

@@ -2,7 +2,7 @@ import { memosApp } from "../../apps/memos/memosApp.js";
 import { t } from "../language/language.js";
 import { deviceLabel } from "../text/deviceText.js";
 import { isReadOnly } from "../text/scopeText.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { ago } from "../text/time.js";
 import { askToKeep, chooseVersion } from "./memoDialogs.js";
 import { typedText } from "./memosModel.js";

@@ -1,7 +1,8 @@
 import { button } from "../components/controls.js";
 import { element, setAttribute, setText, show } from "../components/element.js";
 import { t } from "../language/language.js";
-import { errorText, syncText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
+import { syncText } from "../text/syncText.js";
 
 /** Sync status: an indicator that is always visible, and a panel that opens when it is pressed. */
 export class SyncIndicator {

@@ -4,8 +4,6 @@ import { isReadOnly } from "./scopeText.js";
 import { enumerated, joinSentences, sentence, zoneText } from "./sentences.js";
 import { ago } from "./time.js";
 
-export { errorText } from "./errorText.js";
-
 const transportTexts = {
   websocket: () => t("Connected, live."), events: () => t("Connected, live, by events."),
   "long-poll": () => t("Connected, live, by long-poll."),

@@ -3,7 +3,7 @@ import { button, field, form } from "../components/controls.js";
 import { svgElement, element, setAttribute, setText, show } from "../components/element.js";
 import { t } from "../language/language.js";
 import { isReadOnly } from "../text/scopeText.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { AlertCard } from "./alerts/alertCard.js";
 import { FloatingCountdown } from "./floatingCountdown.js";
 import { StatisticsCard } from "./statisticsCard.js";

@@ -9,7 +9,7 @@ import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { sizeText } from "../text/size.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { ago } from "../text/time.js";
 import { askToReplace, offerToOpen, showDetails } from "./vaultDialogs.js";
 import { VaultHistory } from "./vaultHistory.js";

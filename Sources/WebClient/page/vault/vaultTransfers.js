@@ -1,7 +1,7 @@
 import { vaultApp } from "../../apps/vault/vaultApp.js";
 import { CallError, FileError } from "../../lockstep.js";
 import { limits } from "../limits.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 
 /**
  * Files on their way to the relay, one after the other. A browser does not keep them: they are sent

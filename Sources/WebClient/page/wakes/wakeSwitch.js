@@ -1,4 +1,4 @@
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 
 /**
  * The person's choice of notifications from a closed page. It is on while the browser has the mark

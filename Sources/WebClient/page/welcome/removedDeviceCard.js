@@ -2,7 +2,7 @@ import { button } from "../components/controls.js";
 import { confirmAction } from "../components/dialog.js";
 import { download } from "../components/download.js";
 import { element, setText, show } from "../components/element.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { waitingImages } from "../clipboard/imageOutbox.js";
 import { t } from "../language/language.js";
 import { copyOf, removedDevice, signOutQuestion } from "./welcomeModel.js";

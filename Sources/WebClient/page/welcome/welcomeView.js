@@ -9,7 +9,7 @@ import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { languageField } from "../shell/languageField.js";
 import { codeIn, halvesOf } from "../text/deviceText.js";
-import { errorText } from "../text/syncText.js";
+import { errorText } from "../text/errorText.js";
 import { RemovedDeviceCard } from "./removedDeviceCard.js";
 import { SecondHalfCard } from "./secondHalfCard.js";
 

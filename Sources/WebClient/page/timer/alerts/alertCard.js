@@ -2,7 +2,7 @@ import { soundOf, timerApp } from "../../../apps/timer/timerApp.js";
 import { element, setText, show } from "../../components/element.js";
 import { t } from "../../language/language.js";
 import { limits } from "../../limits.js";
-import { errorText } from "../../text/syncText.js";
+import { errorText } from "../../text/errorText.js";
 import { soundNames } from "./sounds.js";
 
 /** Card with the sound at the end of a countdown, which is the same on all devices, and with what
