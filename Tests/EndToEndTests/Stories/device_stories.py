@@ -347,7 +347,7 @@ def story_what_a_device_does_not_know_it_keeps():
                 if up and message["op"] == "save":
                     return Reply({
                         "op": "saved", "id": message["id"], "since": "0.0", "token": "0.0", "results": [
-                            {"name": each["name"], "tag": 99} for each in message["records"]]})
+                            {"name": each["name"], "tag": 1} for each in message["records"]]})
                 return message
 
             proxy.on_message = forget
