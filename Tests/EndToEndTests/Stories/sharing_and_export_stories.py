@@ -227,7 +227,7 @@ def story_what_makes_no_sense_is_said_with_the_next_step_and_changes_nothing():
         for words, says in [
                 (("timer", "snooze"), "start the timer first"),
                 (("timer", "pause"), "start the timer first"),
-                (("timer", "settings", "set", "focusMinutes=-5"), "no focusMinutes"),
+                (("timer", "settings", "set", "focusMinutes=-5"), "no value for the length of a focus"),
                 (("clipboard", "copy", "1"), "there is no item"),
                 (("memo", "show", "2"), "the last one is 1"),
                 (("memo", "remove", "bread"), "give its number"),
