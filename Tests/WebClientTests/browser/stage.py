@@ -148,7 +148,7 @@ class Visitor:
         route.fulfill(status=200, body=found[0], headers=headers)
 
     def _heard(self, request):
-        if not request.url.startswith((self.url, "data:")):
+        if not request.url.startswith((self.url, "data:", f"blob:{self.url}")):
             self.faults.append(f"a request to elsewhere: {request.url}")
 
     def _said(self, message):

@@ -430,6 +430,7 @@ class VaultStories(Story):
         found.open()
         found.page.get_by_label("Pairing code").fill(code)
         found.press("Pair", exact=True)
+        found.press("Not now")
         found.go("Files")
         expect(found.page.locator(".plan-note")).to_contain_text("Vault is sealed")
         expect(self.rows(found)).to_have_count(0)
