@@ -327,10 +327,18 @@ class ClipboardStories(Story):
         one.sees_sync("Offline")
         self.pastes_image(one, picture())
         expect(self.row(one, "image.png")).to_contain_text("Waits here")
-        kept = """async () => {
-          const { PageStore } = await import("/page/store/pageStore.js");
-          return (await new PageStore(indexedDB).all("images")).length;
-        }"""
+        kept = """() => new Promise((resolve, reject) => {
+          const opening = indexedDB.open("lockstep page");
+          opening.onerror = reject;
+          opening.onsuccess = () => {
+            const store = opening.result.transaction("images").objectStore("images");
+            const counting = store.count();
+            counting.onsuccess = () => {
+              opening.result.close();
+              resolve(counting.result);
+            };
+          };
+        })"""
         self.assertEqual(one.page.evaluate(kept), 1)
         two.is_in_sync()
         one.context.set_offline(False)

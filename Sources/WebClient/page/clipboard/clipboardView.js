@@ -54,7 +54,8 @@ export class ClipboardView {
       if (this.node?.isConnected) this.show();
     });
     this.#text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#add();
+      const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+      if (isSent && !event.isComposing) this.#add();
     });
     this.#files.addEventListener("change", () => this.#addFiles());
     this.node = element("section", { class: "view", "aria-labelledby": "clipboard-title" },
@@ -148,8 +149,12 @@ export class ClipboardView {
   }
 
   async #add() {
-    if (await this.#items.addTyped(this.#text.value)) this.#text.value = "";
+    const content = this.#text.value;
+    // At once: what a person types meanwhile is another item.
+    this.#text.value = "";
     this.#text.focus();
+    const isAdded = await this.#items.addTyped(content);
+    if (!isAdded && this.#text.value === "") this.#text.value = content;
   }
 
   async #addFiles() {
