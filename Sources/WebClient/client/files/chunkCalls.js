@@ -1,10 +1,9 @@
-import { isObject, serialize } from "../../json/jsonValue.js";
+import { isObject } from "../../json/jsonValue.js";
 import { areChunks } from "../../model/fileReference.js";
 import { RefusedError } from "../accounts.js";
 import { limits } from "../limits.js";
 import { advice, interceptedBy, readProblem, requestedDelay } from "../refusal.js";
-import { Deadline } from "../transport/environment.js";
-import { answerOf, CallError } from "../transport/httpCall.js";
+import { answerOf, CallError, exchange, tooLarge } from "../transport/httpCall.js";
 import { readObject, WireError } from "../wireError.js";
 import { checkAborted } from "./fileError.js";
 
@@ -32,8 +31,8 @@ export class ChunkCalls {
   /** Returns those of the chunks that the relay does not have. @param {string[]} hashes */
   async missing(hashes) {
     const { bytes } = await this.#repeated({
-      path: "/v1/chunks/missing", method: "POST", type: "application/json",
-      body: serialize({ hashes }), bytesMax: limits.relayMessageBytes,
+      path: "/v1/chunks/missing", method: "POST", body: { hashes },
+      bytesMax: limits.relayMessageBytes,
     });
     const answer = readObject(new TextDecoder().decode(bytes));
     if (!isObject(answer) || !areChunks(answer.missing)) throw new WireError("invalid list");
@@ -43,8 +42,7 @@ export class ChunkCalls {
   /** @param {string} hash @param {Uint8Array} bytes */
   async put(hash, bytes) {
     await this.#repeated({
-      path: `/v1/chunks/${hash}`, method: "PUT", type: "application/octet-stream", body: bytes,
-      bytesMax: limits.relayMessageBytes,
+      path: `/v1/chunks/${hash}`, method: "PUT", body: bytes, bytesMax: limits.relayMessageBytes,
     });
   }
 
@@ -74,30 +72,21 @@ export class ChunkCalls {
     }
   }
 
-  async #once({ path, method, type, body, bytesMax, mayBeMissing }) {
+  async #once({ path, method, body, bytesMax, mayBeMissing }) {
     const controller = new AbortController();
     const stop = () => controller.abort();
     this.#signal?.addEventListener("abort", stop, { once: true });
-    const deadline = new Deadline(this.#environment);
-    deadline.set(limits.chunkMilliseconds, stop);
-    const headers = { Authorization: `Bearer ${this.#token}`, ...type && { "Content-Type": type } };
     try {
-      const response = await this.#environment.fetch(this.#relay + path, {
-        method, headers, body, signal: controller.signal, credentials: "omit", cache: "no-store",
-        redirect: "error", referrerPolicy: "no-referrer",
-      });
-      const bytes = await bodyOf(response, bytesMax);
+      const { response, bytes } = await exchange(this.#environment, {
+        url: this.#relay + path, method, token: this.#token, body, controller,
+        milliseconds: limits.chunkMilliseconds,
+      }, async (answered) => ({ response: answered, bytes: await bodyOf(answered, bytesMax) }));
       if (response.ok) return { bytes };
       const answer = answerOf(response, new TextDecoder().decode(bytes));
       const problem = readProblem(answer);
       if (mayBeMissing && problem?.code === "notFound") return null;
       throw new RefusedError(problem ?? interceptedBy(answer));
-    } catch (error) {
-      if (error instanceof RefusedError || error instanceof CallError) throw error;
-      throw new CallError(controller.signal.aborted ? "unanswered" : "unreachable",
-        `the relay could not be reached (${error.message})`);
     } finally {
-      deadline.clear();
       this.#signal?.removeEventListener("abort", stop);
     }
   }
@@ -127,7 +116,7 @@ async function bodyOf(response, bytesMax) {
     length += value.length;
     if (length > bytesMax) {
       await reader.cancel();
-      throw new CallError("unanswered", "the answer is too large");
+      throw tooLarge();
     }
     parts.push(value);
   }

@@ -16,8 +16,8 @@ export class CallError extends Error {
  * Sends one request with a deadline. The token is in a header, never in the URL.
  *
  * @param {import("./environment.js").Environment} environment
- * @param {{url: string, method?: string, token?: string, body?: object, milliseconds: number,
- *   controller?: AbortController}} request
+ * @param {{url: string, method?: string, token?: string, body?: object | Uint8Array,
+ *   milliseconds: number, controller?: AbortController}} request `body`: JSON, or bytes
  * @returns {Promise<Response>} the response, once its head has arrived
  */
 export async function open(environment, request) {
@@ -30,12 +30,13 @@ export async function open(environment, request) {
     controller.abort();
   });
   const headers = {};
-  const text = body ? serialize(body) : undefined;
+  const isBytes = body instanceof Uint8Array;
+  const content = body && !isBytes ? serialize(body) : body;
   if (token) headers.Authorization = `Bearer ${token}`;
-  if (body) headers["Content-Type"] = "application/json";
+  if (body) headers["Content-Type"] = isBytes ? "application/octet-stream" : "application/json";
   try {
     return await environment.fetch(url, {
-      method, headers, body: text, signal: controller.signal,
+      method, headers, body: content, signal: controller.signal,
       credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
     });
   } catch (error) {
@@ -106,7 +107,22 @@ async function answers(environment, relay) {
  * Sends a request and reads the body, all within the deadline.
  * @returns {Promise<Answer>}
  */
-export async function call(environment, request) {
+export const call = (environment, request) => exchange(environment, request, async (response) => {
+  const length = Number(response.headers.get("Content-Length") ?? 0);
+  if (length > limits.relayMessageBytes) throw tooLarge();
+  const text = await response.text();
+  if (text.length > limits.relayMessageBytes) throw tooLarge();
+  return answerOf(response, text);
+});
+
+/**
+ * Sends a request, and reads the response with a function, all within the deadline.
+ *
+ * @template T
+ * @param {(response: Response) => Promise<T>} read
+ * @returns {Promise<T>}
+ */
+export async function exchange(environment, request, read) {
   const controller = request.controller ?? new AbortController();
   const begun = environment.monotonic();
   const response = await open(environment, { ...request, controller });
@@ -117,11 +133,7 @@ export async function call(environment, request) {
     controller.abort();
   });
   try {
-    const length = Number(response.headers.get("Content-Length") ?? 0);
-    if (length > limits.relayMessageBytes) throw tooLarge();
-    const text = await response.text();
-    if (text.length > limits.relayMessageBytes) throw tooLarge();
-    return answerOf(response, text);
+    return await read(response);
   } catch (error) {
     if (error instanceof CallError) throw error;
     const isOurs = controller.signal.aborted && !isLate;
@@ -141,4 +153,4 @@ export function answerOf({ status, headers }, text) {
   };
 }
 
-const tooLarge = () => new CallError("unanswered", "the answer is too large");
+export const tooLarge = () => new CallError("unanswered", "the answer is too large");
