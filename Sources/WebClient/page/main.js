@@ -15,13 +15,17 @@ const place = document.getElementById("page");
 // Before any wait: the shell may be updated while the store is being read.
 const updates = new ShellUpdates(navigator.serviceWorker);
 
+let loading = null;
+
 try {
   const browser = systemBrowser();
-  await loadLanguage(languageFor(browser.choices.language, navigator.languages));
-  document.documentElement.lang = currentLanguage();
-  browser.push.keepLanguage(currentLanguage()).catch(() => {});
+  // While the store is being opened.
+  loading = loadLanguage(languageFor(browser.choices.language, navigator.languages))
+    .then(() => { document.documentElement.lang = currentLanguage(); });
   const lockstep = await Lockstep.open({ relay: location.origin, apps, readAhead,
     scrypt: (...request) => browser.keyWorker.derive(...request) });
+  await loading;
+  browser.push.keepLanguage(currentLanguage()).catch(() => {});
   const page = new Page(lockstep, {
     browser, place, deviceName: browserName(navigator.userAgent),
   });
@@ -33,6 +37,7 @@ try {
   // be no.
   if (lockstep.status.accountID) await browser.persist();
 } catch (error) {
+  await loading;
   place.replaceChildren(element("section", { class: "welcome", role: "alert" },
     element("h1", {}, t("Lockstep did not start")), element("p", {}, errorText(error)),
     element("p", {}, t("Nothing was deleted. Close other tabs of this page, then reload."))));

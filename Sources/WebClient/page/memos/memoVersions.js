@@ -1,5 +1,6 @@
 import { memosApp } from "../../apps/memos/memosApp.js";
 import { limits } from "../limits.js";
+import { changesBetween } from "../store/changesBetween.js";
 
 /**
  * Former versions of memos, as this browser has seen them: relay and other devices keep the
@@ -104,12 +105,7 @@ export function versionsWith(held, added) {
     last.set(version.memo, version.until);
     if (!all.has(keyOf(version))) all.set(keyOf(version), version);
   }
-  const kept = new Set(withinLimits([...all.values()]).map(keyOf));
-  const known = new Set(held.map(keyOf));
-  return {
-    put: [...all].filter(([key]) => kept.has(key) && !known.has(key)),
-    remove: [...known].filter((key) => !kept.has(key)),
-  };
+  return changesBetween(held, withinLimits([...all.values()]), keyOf);
 }
 
 /** Returns the versions that stay: of each memo the newest, and of all memos the newest. */

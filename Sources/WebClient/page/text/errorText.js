@@ -102,7 +102,7 @@ const textOf = (table, code) => (Object.hasOwn(table, code) ? table[code] : null
  */
 export function errorText(error) {
   const { name, code = "", message } = error;
-  const known = Object.hasOwn(relayTexts, code) ? relayTexts[code] : null;
+  const known = textOf(relayTexts, code);
   if (known) return known();
   if (name === "CallError") {
     return t("The relay gave no answer. Look at your connection, then try again.");

@@ -2,6 +2,7 @@ import { vaultApp } from "../../apps/vault/vaultApp.js";
 import { contentsOf, fileType } from "../../apps/vault/vaultForm.js";
 import { serialize } from "../../lockstep.js";
 import { limits } from "../limits.js";
+import { changesBetween } from "../store/changesBetween.js";
 
 /**
  * What this browser has seen happen to files while it was open. The relay keeps the content of a
@@ -65,17 +66,13 @@ export function eventsWith(held, added) {
   const all = new Map([...held, ...added].map((event) => [keyOf(event), event]));
   const counts = new Map();
   let length = 0;
-  const kept = new Set([...all.values()].sort(newestFirst).filter(({ file, fields }) => {
+  const kept = [...all.values()].sort(newestFirst).filter(({ file, fields }) => {
     const count = (counts.get(file) ?? 0) + 1;
     counts.set(file, count);
     length += serialize(fields).length;
     return count <= limits.versionsOfFile && length <= limits.fileHistoryLength;
-  }).map(keyOf));
-  const known = new Set(held.map(keyOf));
-  return {
-    put: [...all].filter(([key]) => kept.has(key) && !known.has(key)),
-    remove: [...known].filter((key) => !kept.has(key)),
-  };
+  });
+  return changesBetween(held, kept, keyOf);
 }
 
 /** Unique, and the same in each tab. A name has no line feed. */
