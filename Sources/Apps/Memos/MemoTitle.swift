@@ -10,7 +10,7 @@ package enum MemoTitle {
       if let end = endOfBox(rest) { rest = rest[end...] }
     }
     var text = String(rest)
-    for mark in ["**", "~~", "`"] { text = removing(mark, from: text) }
+    for mark in ["**", "~~", "`"] { text = text.replacing(mark, with: "") }
     return RowText.line(text)
   }
 
@@ -44,19 +44,5 @@ package enum MemoTitle {
       if let blank = text[end...].first, isBlank(blank) { return end }
     }
     return nil
-  }
-
-  private static func removing(_ mark: String, from text: String) -> String {
-    var result = ""
-    var rest = text[...]
-    while let first = rest.first {
-      if rest.hasPrefix(mark) {
-        rest = rest.dropFirst(mark.count)
-      } else {
-        result.append(first)
-        rest = rest.dropFirst()
-      }
-    }
-    return result
   }
 }

@@ -116,13 +116,39 @@ package struct TimerPlan: Hashable, Sendable {
 
 /// Settings as a person reads and writes them.
 extension TimerSettings {
-  /// Settings by name, with their meaning. Names that end with `Minutes` are lengths in minutes.
-  package static let words: [(name: String, meaning: String)] = [
-    ("focusMinutes", "how long a focus is"), ("shortBreakMinutes", "how long a break is"),
-    ("longBreakMinutes", "how long the long break is"),
-    ("longBreakEvery", "after how many pomodoros it comes; 0 for never"),
-    ("snoozeMinutes", "how long a break waits when it is put off"),
-    ("autoStart", "whether a break runs by itself: true or false"),
+  package struct Word: Sendable {
+    package let name: String
+    package let meaning: String
+    /// Name of its value in a sentence.
+    fileprivate let subject: String
+    /// The next step for a value that it cannot have.
+    fileprivate let advice: String
+  }
+
+  private static let minutesAdvice =
+    "give minutes, more than 0 and at most \(Limits.timerMilliseconds / 60_000)"
+
+  /// Settings with their meaning. Names that end with `Minutes` are lengths in minutes.
+  package static let words = [
+    Word(
+      name: "focusMinutes", meaning: "how long a focus is", subject: "the length of a focus",
+      advice: minutesAdvice),
+    Word(
+      name: "shortBreakMinutes", meaning: "how long a break is", subject: "the length of a break",
+      advice: minutesAdvice),
+    Word(
+      name: "longBreakMinutes", meaning: "how long the long break is",
+      subject: "the length of the long break", advice: minutesAdvice),
+    Word(
+      name: "longBreakEvery", meaning: "after how many pomodoros it comes; 0 for never",
+      subject: "the number of pomodoros until the long break",
+      advice: "give a whole number from 0 to 1000"),
+    Word(
+      name: "snoozeMinutes", meaning: "how long a break waits when it is put off",
+      subject: "the time for which a break is put off", advice: minutesAdvice),
+    Word(
+      name: "autoStart", meaning: "whether a break runs by itself: true or false",
+      subject: "the automatic start of a break", advice: "give true or false"),
   ]
 
   /// Validates the requested changes and returns them.
@@ -138,30 +164,10 @@ extension TimerSettings {
         }
         throw EditRefusal(
           "\u{201C}\(RowText.line(member.value.text))\u{201D} is no value for "
-            + "\(subject(of: word.name)); \(advice(on: word.name))")
+            + "\(word.subject); \(word.advice)")
       }
     }
     return members
-  }
-
-  private static func subject(of name: String) -> String {
-    switch name {
-    case "focusMinutes": "the length of a focus"
-    case "shortBreakMinutes": "the length of a break"
-    case "longBreakMinutes": "the length of the long break"
-    case "longBreakEvery": "the number of pomodoros until the long break"
-    case "snoozeMinutes": "the time for which a break is put off"
-    default: "the automatic start of a break"
-    }
-  }
-
-  /// Returns the next step for a value that a setting cannot have.
-  private static func advice(on name: String) -> String {
-    switch name {
-    case "autoStart": "give true or false"
-    case "longBreakEvery": "give a whole number from 0 to 1000"
-    default: "give minutes, more than 0 and at most \(Limits.timerMilliseconds / 60_000)"
-    }
   }
 
   private static func isGood(_ member: JSONMember) -> Bool {

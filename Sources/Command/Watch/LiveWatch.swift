@@ -125,7 +125,7 @@ struct LiveWatch {
 /// Notifications on the desktop by `notify-send`, if both exist. Does not wait for its processes,
 /// and reaps those that have ended.
 struct DesktopNotice {
-  private var running: [pid_t] = []
+  private var running: [ChildProcess] = []
 
   /// Maximum number of running processes, in case the desktop does not respond.
   private static let runningMax = 4
@@ -141,34 +141,16 @@ struct DesktopNotice {
   mutating func show(_ title: String, _ text: String) {
     reap()
     guard Self.hasDesktop, running.count < Self.runningMax else { return }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+    let command = ["notify-send", "--app-name=Lockstep", title, text]
+    do throws(CommandFailure) {
+      running.append(try ChildProcess(command, readsOutput: false))
+    } catch {
+      // This desktop has no such program; the view shows what has changed.
     }
-    // This process blocks signals; the child must receive them.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    let command = ["notify-send", "--app-name=Lockstep", title, text] as [String]
-    var words = command.map { strdup($0) } + [nil]
-    defer { for word in words { free(word) } }
-    var process = pid_t()
-    guard posix_spawnp(&process, "notify-send", &actions, &attributes, &words, environ) == 0
-    else { return }
-    running.append(process)
   }
 
   /// Reaps the processes that have ended.
   mutating func reap() {
-    running.removeAll { process in
-      var status: Int32 = 0
-      return waitpid(process, &status, WNOHANG) != 0
-    }
+    running.removeAll { $0.exitCode() != nil }
   }
 }
