@@ -118,7 +118,11 @@ class Visitor:
         self.page.get_by_role("button", name=name, **options).click()
 
     def go(self, view):
-        self.page.get_by_role("navigation").get_by_role("link", name=view).click()
+        """Opens a view, and waits until it is open and has been loaded."""
+        link = self.page.get_by_role("navigation").get_by_role("link", name=view)
+        link.click()
+        expect(link).to_have_attribute("aria-current", "page")
+        expect(self.page.locator(".view[aria-busy]")).to_have_count(0)
 
     def sees_sync(self, words):
         expect(self.page.locator(".sync-sign")).to_contain_text(words)

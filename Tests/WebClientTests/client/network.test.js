@@ -191,6 +191,24 @@ test("a browser that reports no network is offline at once, and tries again", as
   assert.equal(device.status.state, "inSync");
 });
 
+test("a try without a network keeps the reason that helps a person", async () => {
+  const device = await TestDevice.start();
+  await device.welcome();
+  device.environment.hasNetwork = () => false;
+  device.agent.networkLost();
+  for (let count = 0; count < 5; count += 1) {
+    await device.environment.advance(30_000);
+    device.socket.end(1006);
+    await settled();
+    assert.deepEqual([device.status.state, device.status.reason],
+      ["offline", "this browser has no network"]);
+  }
+  device.environment.hasNetwork = () => true;
+  device.agent.wake();
+  await device.welcome();
+  assert.deepEqual([device.status.state, device.status.transport], ["inSync", "websocket"]);
+});
+
 test("a report of no network changes nothing for a device that waits to connect", async () => {
   const device = await TestDevice.start();
   await device.welcome();

@@ -7,6 +7,8 @@ import { HTTPUplink } from "../transport/httpUplink.js";
 import { TransportSelector } from "../transport/transportSelector.js";
 import { SocketUplink } from "../transport/socketUplink.js";
 
+const noNetwork = "this browser has no network";
+
 /**
  * Connection to the relay: the choice of the transport, retries, and the handling of failures.
  * Performs the engine's network actions, and passes the relay's messages to the engine. Does not
@@ -99,7 +101,7 @@ export class Connection {
    * same machine is reached without a network. */
   networkLost() {
     if (!this.#uplink || !this.#mayCall) return;
-    this.#failed({ why: "network", reason: "this browser has no network" });
+    this.#failed({ why: "network", reason: noNetwork });
   }
 
   /** Ends the connection of a page that a person leaves, and tells the relay what the device has.
@@ -291,7 +293,8 @@ export class Connection {
 
   #failed({ why, reason, refusal }) {
     this.#closeUplinks();
-    this.#recordOutage(reason, refusal?.code ?? why);
+    const isOfNetwork = why === "unreachable" && !this.#environment.hasNetwork();
+    this.#recordOutage(isOfNetwork ? noNetwork : reason, refusal?.code ?? why);
     if (why === "transport") this.#selector.transportFailed(this.#environment.monotonic());
     if (why === "barred") {
       this.failure = { code: "barred", reason: `${reason}, for a reason that is not known here` };

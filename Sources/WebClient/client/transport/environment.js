@@ -3,12 +3,13 @@ import { uuid } from "../../model/name.js";
 /**
  * All external inputs of the client in one value: time, randomness, timers, and the network. Tests
  * provide their own. `origin`: that of the page, by which a relay decides if it may use the relay;
- * undefined outside of a browser.
+ * undefined outside of a browser. `hasNetwork`: false while the browser reports that it has none.
  *
  * @typedef {{
  *   fetch: typeof fetch,
  *   origin?: string,
  *   WebSocket: typeof WebSocket | undefined,
+ *   hasNetwork: () => boolean,
  *   wall: () => number,
  *   monotonic: () => number,
  *   setTimer: (act: () => void, milliseconds: number) => any,
@@ -25,6 +26,7 @@ export function systemEnvironment() {
     fetch: (...request) => globalThis.fetch(...request),
     origin: globalThis.window?.location?.origin,
     WebSocket: globalThis.WebSocket,
+    hasNetwork: () => globalThis.navigator?.onLine !== false,
     wall: () => Date.now(),
     // Monotonic: setting the wall clock does not change it.
     monotonic: () => performance.now(),

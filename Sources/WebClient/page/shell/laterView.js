@@ -1,5 +1,5 @@
 import { button } from "../components/controls.js";
-import { element, setText, show } from "../components/element.js";
+import { element, setAttribute, setText, show } from "../components/element.js";
 import { t } from "../language/language.js";
 
 /**
@@ -25,7 +25,8 @@ export class LaterView {
     this.zone = zone;
     this.#load = load;
     this.#reload = button(t("Reload"), reload, { hidden: true });
-    this.node = element("section", { class: "view", "aria-label": title },
+    this.node = element("section",
+      { class: "view", "aria-label": title, "aria-busy": "true" },
       element("div", { class: "view-head" }, element("h1", {}, title)), this.#words, this.#reload);
   }
 
@@ -51,6 +52,7 @@ export class LaterView {
   #showFault() {
     setText(this.#words, t("This part of the page could not be loaded. It may need the relay, or "
       + "the relay may have a newer page."));
+    setAttribute(this.node, "aria-busy", false);
     show(this.#reload, true);
   }
 

@@ -13,7 +13,7 @@ export class VaultLibrary {
   #isZoneSealed = null;
   #unsent = new Set();
   #missing = new Set();
-  #isReading = false;
+  #reading = null;
   #isReadAgain = false;
   #isChecking = false;
   #timer = null;
@@ -26,9 +26,9 @@ export class VaultLibrary {
       const isOurs = kind === "changed" && records.some(({ zone }) => zone === vaultApp.zone);
       if (isOurs || kind === "devices") this.#contents = null;
       if (isOurs) this.#checkLater(limits.missingPauseMilliseconds);
-      if (isOurs || kind === "status") this.#read();
+      if (isOurs || kind === "status") this.read();
     });
-    this.#read();
+    this.read();
   }
 
   /** True once it is known whether the zone is sealed. */
@@ -81,18 +81,20 @@ export class VaultLibrary {
     this.#timer = browser.setTimer(() => this.checkContent(), milliseconds);
   }
 
-  /** Reads what is not among the records. */
-  async #read() {
-    if (this.#isReading) {
-      this.#isReadAgain = true;
-      return;
-    }
-    this.#isReading = true;
+  /** Reads what is not among the records.
+   * @returns {Promise<void>} after everything that has changed so far was read */
+  read() {
+    this.#isReadAgain = this.#reading !== null;
+    this.#reading ??= this.#readAll();
+    return this.#reading;
+  }
+
+  async #readAll() {
     do {
       this.#isReadAgain = false;
       await this.#readOnce();
     } while (this.#isReadAgain);
-    this.#isReading = false;
+    this.#reading = null;
   }
 
   async #readOnce() {

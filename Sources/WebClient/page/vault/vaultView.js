@@ -96,6 +96,8 @@ export class VaultView {
   }
 
   async #addAll(files) {
+    // Files may be dropped before the view knows whether the zone is sealed.
+    if (!this.#library.isKnown) await this.#library.read();
     if (!this.#mayAdd || files.length === 0) return;
     await this.#orders.add(files);
   }

@@ -25,6 +25,7 @@ export class FakeEnvironment {
     this.fetch = (url, request) => this.#fetch(url, request);
     this.wall = () => this.#time + this.wallOffset;
     this.monotonic = () => this.#time;
+    this.hasNetwork = () => true;
     this.random = () => 0;
     this.randomBytes = (count) => this.#random.bytes(count);
     this.uuid = () => this.#random.uuid();
