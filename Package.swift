@@ -72,6 +72,8 @@ let package = Package(
   targets: [
     // Values and rules, without I/O.
     module("JSON"),
+    // Languages of texts for people.
+    module("Language"),
     module("Model", ["JSON"]),
     module("Crypto", ["COpenSSL"]),
     module("Sealing", ["JSON", "Model", "Crypto"]),
@@ -80,8 +82,10 @@ let package = Package(
     module("WebPush", ["JSON", "Model", "Crypto", "Wire", "Runtime"]),
     module("ACME", ["JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush"]),
     module("Storage", ["JSON", "Model", "Crypto"]),
-    module("Client", ["JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage"]),
-    module("Apps", ["JSON", "Model", "Crypto", "Sealing", "Terminal"]),
+    module(
+      "Client",
+      ["JSON", "Language", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage"]),
+    module("Apps", ["JSON", "Language", "Model", "Crypto", "Sealing", "Terminal"]),
     module(
       "Relay",
       ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "WebPush"]),
@@ -100,26 +104,27 @@ let package = Package(
     .target(
       name: "Lockstep",
       dependencies: dependencies([
-        "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
-        "EventLoop", "StorageSQLite", "StorageFiles",
+        "JSON", "Language", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage",
+        "Client", "EventLoop", "StorageSQLite", "StorageFiles",
       ]) + [
         .target(
           name: "LockstepDispatchDriver", condition: .when(platforms: [.macOS, .iOS]))
       ],
       path: "Sources/Lockstep", swiftSettings: strict),
     // The command line and the terminal.
-    module("Terminal", ["JSON", "Model"]),
+    module("Terminal", ["JSON", "Language", "Model"]),
     module(
       "CommandLine",
       [
-        "JSON", "Model", "Wire", "Runtime", "Client", "Terminal", "EventLoop", "Lockstep", "CLinux",
+        "JSON", "Language", "Model", "Wire", "Runtime", "Client", "Terminal", "EventLoop",
+        "Lockstep", "CLinux",
       ]),
     // A device as a process of the program, the relay's process, and the instruments.
     module(
       "Home",
       [
-        "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
-        "Terminal", "Apps", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep",
+        "JSON", "Language", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage",
+        "Client", "Terminal", "Apps", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep",
         "CommandLine", "CLinux", "CDBus",
       ]),
     module(
@@ -174,9 +179,9 @@ let package = Package(
     .executableTarget(
       name: "LockstepCommand",
       dependencies: dependencies([
-        "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage", "Client",
-        "Terminal", "Apps", "Gateway", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep",
-        "CommandLine", "Home", "Relay", "RelayService", "Bench", "Doctor", "Dashboard",
+        "JSON", "Language", "Model", "Crypto", "Sealing", "Wire", "Runtime", "WebPush", "Storage",
+        "Client", "Terminal", "Apps", "Gateway", "EventLoop", "StorageSQLite", "StorageFiles",
+        "Lockstep", "CommandLine", "Home", "Relay", "RelayService", "Bench", "Doctor", "Dashboard",
       ]),
       path: "Sources/Command", swiftSettings: strict),
     // A WebSocket echo for conformance suites; not part of the release.
@@ -193,6 +198,7 @@ let package = Package(
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     // Unit tests, and what they share.
     tests("JSON", ["JSON", "Model"]),
+    tests("Language", ["Language"]),
     tests("Model", ["JSON", "Model"], exclude: ["Vectors"]),
     tests("Crypto", ["Model", "Crypto", "COpenSSL"]),
     tests("Sealing", ["JSON", "Model", "Crypto", "Sealing"], exclude: ["Vectors"]),
@@ -206,7 +212,8 @@ let package = Package(
       "Client", ["JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage", "Client"]),
     // Files that are read beside the tests: embedded in code, they would take a minute to compile.
     tests(
-      "Apps", ["JSON", "Model", "Crypto", "Sealing", "Apps", "AppLaws"], exclude: ["Vectors"]),
+      "Apps", ["JSON", "Language", "Model", "Crypto", "Sealing", "Apps", "AppLaws"],
+      exclude: ["Vectors"]),
     tests(
       "Relay",
       ["JSON", "Model", "Crypto", "Wire", "WebPush", "Runtime", "Storage", "Relay"]),
@@ -227,19 +234,19 @@ let package = Package(
       "StorageFiles",
       ["Model", "Crypto", "Storage", "StorageFiles", "StorageContract", "TemporaryFolders"]),
     tests("DispatchDriver", ["Model", "Runtime", "EventLoop", "DispatchDriver"]),
-    tests("Terminal", ["JSON", "Terminal", "Apps"]),
+    tests("Terminal", ["JSON", "Language", "Terminal", "Apps"]),
     tests(
       "CommandLine",
       [
-        "JSON", "Model", "Wire", "Client", "Terminal", "Apps", "Relay", "EventLoop", "CommandLine",
-        "Home", "RelayService", "Command", "Stages", "TemporaryFolders", "CLinux",
+        "JSON", "Language", "Model", "Wire", "Client", "Terminal", "Apps", "Relay", "EventLoop",
+        "CommandLine", "Home", "RelayService", "Command", "Stages", "TemporaryFolders", "CLinux",
       ]),
     tests(
       "Home",
       [
-        "JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage", "Client", "Apps",
-        "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "Home", "Stages",
-        "TemporaryFolders",
+        "JSON", "Language", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage", "Client",
+        "Apps", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "Home",
+        "Stages", "TemporaryFolders",
       ]),
     tests(
       "RelayService",
@@ -320,7 +327,7 @@ let package = Package(
       ]),
     // The program as a process, and the source tree itself.
     tests("EndToEnd", [], exclude: ["Stories"]),
-    tests("Tidy", []),
+    tests("Tidy", ["Language"]),
   ]
 )
 

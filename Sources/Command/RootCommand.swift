@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepDashboard
 import LockstepDoctor
 import LockstepGateway
+import LockstepLanguage
 import LockstepRelayService
 
 /// The program: its command tree, and the dispatch to the requested command.
@@ -35,7 +36,9 @@ package enum RootCommand {
         return .usage
       }
     }
-    return run(Array(CommandLine.arguments.dropFirst()))
+    let words = Array(CommandLine.arguments.dropFirst())
+    let language = LanguageSetting(environment: environment).language(for: words)
+    return language { run(words) }
   }
 
   /// Runs the command in `words`, the arguments after the program's name. Faults go to standard

@@ -85,6 +85,25 @@ package struct Command: Sendable {
     self.subcommands = subcommands
     action = nil
   }
+
+  /// Returns the command with one more option, or the group with the option on all its commands.
+  /// `begin`: called with the arguments before the command's action.
+  package func withOption(
+    _ entry: CommandOptionEntry, _ begin: @escaping @Sendable (Arguments) -> Void = { _ in }
+  ) -> Command {
+    guard let action else {
+      return Command(
+        name: name, summary: summary, discussion: discussion,
+        subcommands: subcommands.map { $0.withOption(entry, begin) })
+    }
+    return Command(
+      name: name, summary: summary, discussion: discussion, options: options + [entry],
+      operands: operands, subcommands: subcommands
+    ) { arguments throws(CommandFailure) in
+      begin(arguments)
+      return try action(arguments)
+    }
+  }
 }
 
 /// Exit code of the program.

@@ -8,6 +8,22 @@ struct RuleTests {
 
   private func relay(_ content: String) -> SourceFile { file("Sources/Relay/X.swift", content) }
 
+  @Test func textsForPeopleAreReadFromTheirCalls() {
+    let code = #"""
+      say(localized("Removed \"{name}\"."))
+      say(localized("One " + "text\u{2026}", ["a": localized("inner")]))
+      say(localized(count: n, one: "{count} memo", many: "{count} memos"))
+      package func localized(_ text: String) {}
+      """#
+    let rule = LanguageRule([file("Sources/Home/X.swift", code)])
+    #expect(
+      rule.texts == ["Removed \"{name}\".", "One text\u{2026}", "inner", "{count} memos"])
+    #expect(rule.faults.isEmpty)
+    for call in [#"localized("a \(b)")"#, "localized(text)", #"localized("a" + b)"#] {
+      #expect(LanguageRule([file("Sources/Home/X.swift", call)]).faults.count == 1, "\(call)")
+    }
+  }
+
   @Test func forbiddenWordsAreFoundInCodeAlone() {
     #expect(WordRule.faults(in: relay("func f() async {}")).count == 1)
     #expect(WordRule.faults(in: relay("let m = Mutex(0)")).count == 1)

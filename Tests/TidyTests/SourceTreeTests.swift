@@ -1,3 +1,4 @@
+import LockstepLanguage
 import Testing
 
 /// Checks this package against its own style rules.
@@ -43,6 +44,17 @@ struct SourceTreeTests {
 
   @Test func nothingNamesOneMachinesFolders() {
     expectNone(tree.texts.flatMap { NameRule.workplacePaths(in: $0) })
+  }
+
+  @Test func textsForPeopleAreLiterals() {
+    expectNone(LanguageRule(tree.sources).faults)
+  }
+
+  @Test(arguments: [Language.chinese, .japanese])
+  func eachTextHasATranslationAndEachTranslationAText(language: Language) {
+    let texts = LanguageRule(tree.sources).texts
+    #expect(texts.filter { language.texts[$0] == nil }.sorted() == [], "no translation")
+    #expect(language.texts.keys.filter { !texts.contains($0) }.sorted() == [], "not shown")
   }
 
   @Test func exceptionsStandForFilesThatExist() {

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
@@ -375,6 +376,14 @@ extension UnnamedRecord {
   }
 }
 
+extension Language {
+  /// Language of the person who sends an order or a query to an app, which is not always the person
+  /// whose process holds the records. `request`: the order or the query; its `language` is a tag.
+  fileprivate init(ofRequest request: JSONValue) {
+    self = request["language"]?.string.flatMap(Language.init(tag:)) ?? .current
+  }
+}
+
 /// Orders of a user to an app: computed from the device's records, in one transaction.
 extension ReplicaState {
   mutating func performAppOrder(_ order: JSONValue, by name: String, _ clock: ClockReading)
@@ -385,9 +394,10 @@ extension ReplicaState {
     guard scope.includes(app.zone) else { return .failure(.outOfScope(app.zone, scope)) }
     if let question = try unansweredQuestion(of: app) { return .failure(question) }
     let state = try state(of: app, app.types, clock)
+    let language = Language(ofRequest: order)
     let outcome: AppOutcome
     do throws(EditRefusal) {
-      outcome = try app.outcome(of: order, on: state)
+      outcome = try language { () throws(EditRefusal) in try app.outcome(of: order, on: state) }
     } catch {
       return .failure(.refused(error))
     }
@@ -415,8 +425,10 @@ extension ReplicaState {
     guard scope.includes(app.zone) else { return .failure(.outOfScope(app.zone, scope)) }
     if let question = try unansweredQuestion(of: app) { return .failure(question) }
     let state = try state(of: app, app.types(for: question), clock)
+    let language = Language(ofRequest: question)
     do throws(EditRefusal) {
-      return .success(try app.view(question, of: state))
+      let view = try language { () throws(EditRefusal) in try app.view(question, of: state) }
+      return .success(view)
     } catch {
       return .failure(.refused(error))
     }

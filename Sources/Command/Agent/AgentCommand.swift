@@ -24,13 +24,17 @@ enum AgentCommand {
       AgentKeyCommand.command, AgentSealCommand.command, AgentDevicesCommand.command,
       AgentRenameCommand.command, AgentRevokeCommand.command, AgentExportCommand.command,
       AgentLeaveCommand.command, AgentSimulateCommand.command,
-    ].map(AgentClock.settable) + apps.map(\.inGroup))
+    ].map(withCommonOptions) + [AgentLanguageCommand.command] + apps.map(\.inGroup))
 
   /// The apps, which are also commands of the program: `lockstep timer`.
   static let apps = [
     AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
     AgentHabitsCommand.command, AgentVaultCommand.command,
-  ].map(AgentClock.settable)
+  ].map(withCommonOptions)
+
+  private static func withCommonOptions(_ command: Command) -> Command {
+    AgentClock.settable(command).withOption(LanguageSetting.option.entry)
+  }
 
   static let home = CommandOption.defaulted(
     "home", .folder, default: DefaultHome.text,
@@ -89,19 +93,9 @@ enum AgentClock {
 
   /// Returns the command with that option, or the group with the option on all its commands.
   static func settable(_ command: Command) -> Command {
-    guard let action = command.action else {
-      return Command(
-        name: command.name, summary: command.summary, discussion: command.discussion,
-        subcommands: command.subcommands.map(settable))
-    }
-    return Command(
-      name: command.name, summary: command.summary, discussion: command.discussion,
-      options: command.options + [offset.entry], operands: command.operands
-    ) { arguments throws(CommandFailure) in
-      if let seconds = arguments[offset] {
-        SystemClock.setWall(aheadMilliseconds: Int64(seconds) * 1_000)
-      }
-      return try action(arguments)
+    command.withOption(offset.entry) { arguments in
+      guard let seconds = arguments[offset] else { return }
+      SystemClock.setWall(aheadMilliseconds: Int64(seconds) * 1_000)
     }
   }
 }

@@ -1,6 +1,7 @@
 #if os(Linux)
   import Glibc
   import LockstepJSON
+  import LockstepLanguage
   import LockstepWire
 
   /// Client of a home's socket: sends requests and waits for lines. Blocking, with a timeout for
@@ -37,7 +38,9 @@
 
     /// Returns false if the process that holds the home has ended; it has not received the request
     /// then.
-    package func send(_ request: HomeRequest) -> Bool { send(request.line) }
+    package func send(_ request: HomeRequest) -> Bool {
+      send(request.answered(in: .current).line)
+    }
 
     /// Sends a request of any form; see `send(_:)`.
     package func send(_ line: JSONValue) -> Bool {

@@ -1,6 +1,7 @@
 import LockstepClient
 import LockstepCrypto
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepSealing
@@ -116,6 +117,23 @@ package enum HomeRequest: Equatable {
   /// Returns a number of milliseconds to wait for the relay; nil if it is not one.
   fileprivate static func wait(_ json: JSONValue?) -> Int64? {
     json?.int64.flatMap { (0...60_000).contains($0) ? $0 : nil }
+  }
+
+  /// The same request, with its answer in this language. The process that holds the home may have
+  /// been started in another one.
+  package func answered(in language: Language) -> HomeRequest {
+    func inLanguage(_ request: JSONValue) -> JSONValue {
+      request.setting("language", to: .string(language.rawValue))
+    }
+    return switch self {
+    case .order(let app, let order, let terms): .order(app: app, inLanguage(order), terms)
+    case .show(let app, let question): .show(app: app, inLanguage(question))
+    case .watch(let app, let question, let isTicking):
+      .watch(app: app, inLanguage(question), isTicking: isTicking)
+    case .status, .names, .setSyncing, .seal, .answerRestore, .sync, .credentials, .mirror,
+      .mirrorStatus, .watchMirror, .wakes:
+      self
+    }
   }
 
   package var line: JSONValue {

@@ -1,0 +1,3 @@
+extension Chinese {
+  static let common: [String: String] = [:]
+}

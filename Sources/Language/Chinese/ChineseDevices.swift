@@ -1,0 +1,3 @@
+extension Chinese {
+  static let devices: [String: String] = [:]
+}

@@ -1,0 +1,3 @@
+extension Chinese {
+  static let memos: [String: String] = [:]
+}

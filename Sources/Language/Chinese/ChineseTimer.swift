@@ -1,0 +1,3 @@
+extension Chinese {
+  static let timer: [String: String] = [:]
+}
