@@ -10,7 +10,7 @@ package enum MemoTitle {
       if let end = endOfBox(rest) { rest = rest[end...] }
     }
     var text = String(rest)
-    for mark in ["**", "~~", "`"] { text = text.replacing(mark, with: "") }
+    for mark in ["**", "~~", "`"] { text = removing(mark, from: text) }
     return RowText.line(text)
   }
 
@@ -44,5 +44,20 @@ package enum MemoTitle {
       if let blank = text[end...].first, isBlank(blank) { return end }
     }
     return nil
+  }
+
+  /// Returns the text without the mark, by the standard library's core alone, as all of this module.
+  private static func removing(_ mark: String, from text: String) -> String {
+    var result = ""
+    var rest = text[...]
+    while let first = rest.first {
+      if rest.hasPrefix(mark) {
+        rest = rest.dropFirst(mark.count)
+      } else {
+        result.append(first)
+        rest = rest.dropFirst()
+      }
+    }
+    return result
   }
 }
