@@ -14,8 +14,8 @@ package enum Language: String, CaseIterable, Sendable {
     }
   }
 
-  /// Returns the language of a tag such as `ja-JP`, or of a locale's name such as `zh_CN.UTF-8`; nil
-  /// if this program does not have it. Chinese in traditional characters is another language.
+  /// Returns the language of a tag such as `ja-JP`, or of a locale's name such as `zh_CN.UTF-8`;
+  /// nil if this program does not have it. Chinese in traditional characters is another language.
   /// Source: BCP 47, and the names of locales in POSIX (XBD 8.2).
   package init?(tag: String) {
     let name = tag.prefix { $0 != "." && $0 != "@" }.lowercased()

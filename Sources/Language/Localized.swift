@@ -61,8 +61,8 @@ extension Language {
     [(.chinese, Chinese.tables), (.japanese, Japanese.tables)]
   }
 
-  /// Returns the text that a table has for an English one, also if that came from elsewhere, such as
-  /// a reason from a relay; nil if it has none.
+  /// Returns the text that a table has for an English one, also if that came from elsewhere, such
+  /// as a reason from a relay; nil if it has none.
   package func translation(of text: String) -> String? {
     switch self {
     case .english: nil

@@ -2,7 +2,7 @@ import LockstepLanguage
 import Testing
 
 /// The language is that of the person, and a text is whole in each of them.
-struct LanguageTests {
+struct LocalizedTests {
   @Test func aLocaleOrATagChoosesTheLanguage() {
     let expected: [String: Language?] = [
       "ja": .japanese, "ja_JP.UTF-8": .japanese, "ja-JP": .japanese, "JA": .japanese,
@@ -62,7 +62,7 @@ struct LanguageTests {
   @Test(arguments: Language.allCases)
   func aTranslationHasTheNamedValuesOfItsText(language: Language) {
     func names(_ text: String) -> [Substring] {
-      text.split(separator: "{").dropFirst()
+      text.split(separator: "{", omittingEmptySubsequences: false).dropFirst()
         .compactMap { $0.contains("}") ? $0.prefix { $0 != "}" } : nil }.sorted()
     }
     for (text, translation) in language.texts.sorted(by: { $0.key < $1.key }) {
