@@ -733,11 +733,18 @@ extension Limits {
   /// to devices.
   @usableFromInline package static let storeProbeMilliseconds: Int64 = 2_000
   /// Interval at which a relay that shares its store checks for changes that other relays made to
-  /// its devices' accounts, in case a notice was lost; and the number of accounts in one query.
+  /// its devices' accounts while a lost notice would not be noticed, and after one was; the interval
+  /// while it would be; and the number of accounts in one query.
   @usableFromInline package static let versionCheckMilliseconds: Int64 = 3_000
+  @usableFromInline package static let reliableVersionCheckMilliseconds: Int64 = 60_000
   @usableFromInline package static let versionCheckAccounts = 1_000
-  /// Longest single wait for notices.
-  @usableFromInline package static let busWaitMilliseconds: Int64 = 5_000
+  /// Interval of a relay's beats on the bus, and the silence after which it counts as stopped.
+  @usableFromInline package static let beatMilliseconds: Int64 = 1_000
+  @usableFromInline package static let silentLineMilliseconds: Int64 = 2_500
+  /// Time for which a relay of an older version counts as there after a notice of it.
+  @usableFromInline package static let unnumberedMilliseconds: Int64 = 600_000
+  /// Relays on one store whose notices are followed.
+  @usableFromInline package static let lines = 1_000
   /// Notices that one wait returns at most; the rest stay in the connection.
   @usableFromInline package static let noticesAtOnce = 10_000
   /// Accounts that are read and written at once when all of them begin a new generation.

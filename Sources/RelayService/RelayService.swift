@@ -77,7 +77,8 @@ package struct RelayService {
     let adminSessions = SharedAdminSessions()
     let shortCommits = configuration.nodes == 1 ? store.makeShortCommits() : nil
     let shortSaves = shortCommits.map { ShortSaves($0, metrics) }
-    try startWorkers(of: group, on: store, metrics)
+    let notices = NoticeCount()
+    try startWorkers(of: group, on: store, notices, metrics)
     try startFiles(of: group, on: files)
     for node in 0..<configuration.nodes {
       var configuration = configuration
@@ -98,7 +99,7 @@ package struct RelayService {
       publicListeners[0].address, reachedAt: configuration.publicURL ?? configuration.ownURL,
       admin: admin?.address, accounts: accounts)
     var busThread: BusThread?
-    if let bus { busThread = try BusThread(bus, of: group, log: log) }
+    if let bus { busThread = try BusThread(bus, sent: notices, of: group, log: log) }
     defer { busThread?.end() }
     try acme?.start()
     defer { acme?.end() }
@@ -217,7 +218,8 @@ package struct RelayService {
   }
 
   private func startWorkers(
-    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ metrics: StoreMetrics
+    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ notices: NoticeCount,
+    _ metrics: StoreMetrics
   ) throws {
     let reader = try store.makeReader()
     try store.startLogThread()
@@ -226,7 +228,8 @@ package struct RelayService {
       NodeGroup<RelayNode>.CommitWorker.Context(
         portions: StoreWork.commitPortions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
-        metrics.measureCommit(assignments.count) {
+        defer { notices.set(store.noticesSent) }
+        return metrics.measureCommit(assignments.count) {
           StoreWork.commit(assignments.map(\.job), on: store.writer, wall: moment.wall)
         }.map { ($0.outcome, $0.news?.durable(at: SystemClock.instant())) }
       } performIdleWork: {

@@ -125,6 +125,12 @@ package final class RelayStore {
     return try store.makeBus()
   }
 
+  /// Number of notices that commits have sent to other relays.
+  var noticesSent: UInt64 {
+    guard case .database(_, let store) = kind else { return 0 }
+    return store.noticesSent
+  }
+
   /// Returns a fault in the files of a store in a folder, including those of `makeFiles`, or nil.
   /// May be called on any thread; a result is reused for `storeFileCheckMilliseconds`.
   var fileFault: @Sendable () -> StorageError? {

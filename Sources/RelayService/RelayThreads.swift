@@ -124,14 +124,14 @@ final class ShortSaves: Sendable {
 }
 
 /// Receives notices of other relays on the store, on its own thread, and forwards them to the
-/// nodes.
+/// nodes. Tells the other relays every second how many notices this one has sent.
 struct BusThread {
   private let wakeup: BusWakeup
   private let isEnding: Locked<Bool>
   private let thread: LoopThread
 
   init(
-    _ bus: sending PostgresBus, of group: NodeGroup<RelayNode>, log: Log
+    _ bus: sending PostgresBus, sent: NoticeCount, of group: NodeGroup<RelayNode>, log: Log
   ) throws(SystemFault) {
     let isEnding = Locked(false)
     wakeup = bus.wakeup
@@ -139,9 +139,23 @@ struct BusThread {
     let handover = BusHandover(bus)
     thread = try LoopThread("bus") {
       let bus = handover.bus
+      var lines = PeerLines(relay: bus.relay)
+      var nextBeat = SystemClock.instant()
       while !isEnding.withLock({ $0 }) {
-        for notice in bus.wait(milliseconds: Limits.busWaitMilliseconds) {
-          BusThread.forwardNotice(notice, to: group, log)
+        let now = SystemClock.instant()
+        if now >= nextBeat {
+          bus.beat(after: sent.value)
+          nextBeat = now.advanced(milliseconds: Limits.beatMilliseconds)
+        }
+        let wait = max(0, min(nextBeat, lines.nextDeadline ?? nextBeat).milliseconds(since: now))
+        for event in bus.wait(milliseconds: wait) {
+          BusThread.report(event, log)
+          for event in lines.handle(event, at: SystemClock.instant()) {
+            BusThread.forward(event, to: group)
+          }
+        }
+        for event in lines.advance(to: SystemClock.instant()) {
+          BusThread.forward(event, to: group)
         }
       }
       bus.close()
@@ -154,21 +168,34 @@ struct BusThread {
     thread.join()
   }
 
-  private static func forwardNotice(
-    _ notice: BusNotice, to group: NodeGroup<RelayNode>, _ log: Log
-  ) {
-    switch notice {
-    case .moved(let movement):
-      if let token = movement.token { group.broadcast(.remoteCommit(movement.account, token)) }
-      if movement.hasMembershipChange { group.broadcast(.remoteMembershipChange(movement.account)) }
+  private static func forward(_ event: PeerLines.Event, to group: NodeGroup<RelayNode>) {
+    switch event {
+    case .changed(let change):
+      if let token = change.token { group.broadcast(.remoteCommit(change.account, token)) }
+      if change.hasMembershipChange { group.broadcast(.remoteMembershipChange(change.account)) }
+    case .missed: group.broadcast(.remoteNewsLost)
+    case .reliability(let isReliable): group.broadcast(.remoteNewsReliability(isReliable))
+    }
+  }
+
+  private static func report(_ event: BusEvent, _ log: Log) {
+    switch event {
+    case .received: break
     case .lost:
       log.warning(
         "the connection to other relays is lost; their changes arrive some seconds later")
-    case .back:
-      log.info("the connection to other relays is back")
-      group.broadcast(.remoteNewsLost)
+    case .back: log.info("the connection to other relays is back")
     }
   }
+}
+
+/// Number of notices that a relay's commits have sent, as the thread of the commits reports it.
+final class NoticeCount: Sendable {
+  private let sent = Locked<UInt64>(0)
+
+  var value: UInt64 { sent.withLock { $0 } }
+
+  func set(_ value: UInt64) { sent.withLock { $0 = value } }
 }
 
 /// Transfers the bus to the one thread that uses it.

@@ -15,6 +15,8 @@ package final class PostgresZoneStore: ZoneStore {
   private let sessionSetup: PostgresConnection.SessionSetup
   /// Number that identifies this relay's notices; drawn when the store was opened.
   package let relay: UInt64
+  /// Number of notices that commits have sent to the other relays.
+  package private(set) var noticesSent: UInt64 = 0
   /// True if an older copy of the database was found when the store was opened, or its owner
   /// declared so: every account is in a new generation, and its devices save again what they hold
   /// of the lost data.
@@ -78,8 +80,10 @@ package final class PostgresZoneStore: ZoneStore {
   ) throws(StorageError) -> [CommitResult] {
     if requests.isEmpty { return [] }
     return try connection.perform("save") { () throws(PostgresFault) in
-      try CommitRun(requests, on: connection, rules: rules, wall: wall, relay: relay)
-        .perform(requests)
+      let run = CommitRun(
+        requests, on: connection, rules: rules, wall: wall, relay: relay, noticesSent: noticesSent)
+      defer { noticesSent = run.noticesSent }
+      return try run.perform(requests)
     }
   }
 

@@ -132,6 +132,52 @@ struct PeerRelaysTests {
     #expect(try pushes(socket).map { $0.changes.count } == [1])
   }
 
+  @Test(arguments: [false, true])
+  func whereALossIsReportedItLooksOnceAMinuteOnly(becomesUnreliable: Bool) throws {
+    let relay = peerRelays()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    let writer = try SocketClient(relay, node: 0, as: phone, since: since)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
+    relay.deliver(1, .news(.remoteNewsReliability(true)))
+    // What was lost before the report is found by two checks.
+    for _ in 0..<3 { relay.advance(Limits.versionCheckMilliseconds) }
+    writer.sendMessage(.save(save("r", zone: "z", id: batch(1))))
+    loseHints(to: 1, relay)
+    for _ in 0..<3 { relay.advance(Limits.versionCheckMilliseconds) }
+    #expect(try pushes(socket).isEmpty, "nothing says that a hint was lost")
+    if becomesUnreliable {
+      relay.deliver(1, .news(.remoteNewsReliability(false)))
+      relay.runUntilIdle()
+    } else {
+      relay.advance(Limits.reliableVersionCheckMilliseconds)
+    }
+    #expect(try pushes(socket).map { $0.changes.count } == [1])
+    // Then a loss is found as soon as before.
+    guard becomesUnreliable else { return }
+    writer.sendMessage(.save(save("s", zone: "z", id: batch(2))))
+    loseHints(to: 1, relay)
+    relay.advance(Limits.versionCheckMilliseconds)
+    #expect(try pushes(socket).map { $0.changes.count } == [1])
+  }
+
+  /// Hints are lost all the time: the store is asked no more often than without any report.
+  @Test func reportsWithoutEndDoNotAskTheStoreWithoutEnd() throws {
+    let relay = peerRelays()
+    let phone = try relay.newAccount()
+    _ = try SocketClient(relay, node: 1, as: phone, since: try newest(relay, phone))
+    relay.deliver(1, .news(.remoteNewsReliability(true)))
+    relay.runUntilIdle()
+    let before = relay.readsDone
+    for _ in 0..<60 {
+      relay.deliver(1, .news(.remoteNewsLost))
+      relay.runUntilIdle()
+      relay.advance(100)
+    }
+    #expect(relay.readsDone - before <= 6)
+  }
+
   /// A relay is sending one commit when the next one is announced elsewhere. Then a poll comes that
   /// has got neither: it must not be answered with the first one only.
   @Test(arguments: [0, 1])

@@ -8,27 +8,44 @@ import Testing
 struct PostgresBusTests {
   private let account = AccountID(rawValue: 1)
 
-  private func notice(_ sequence: Int64?, hasMembershipChange: Bool = false) -> BusNotice {
-    .moved(
-      BusPayload.Change(
-        account: account,
-        token: sequence.map { ChangeToken(generation: 1, sequence: $0) },
-        hasMembershipChange: hasMembershipChange))
+  private func change(_ sequence: Int64?, hasMembershipChange: Bool = false) -> BusPayload.Change {
+    BusPayload.Change(
+      account: account,
+      token: sequence.map { ChangeToken(generation: 1, sequence: $0) },
+      hasMembershipChange: hasMembershipChange)
   }
 
-  @Test func aRelayReceivesTheNoticesOfOthersOnly() throws {
+  /// Returns the next notice of another relay than `relay`: its number and its changes.
+  private func notice(
+    _ bus: PostgresBus, besides relay: UInt64
+  ) throws -> (place: BusPayload.Place, changes: [BusPayload.Change]) {
+    for _ in 0..<20 {
+      for case .received(let payload) in bus.wait(milliseconds: 20_000)
+      where payload.relay != relay {
+        return (payload.place, payload.changes)
+      }
+    }
+    throw MissingNotice()
+  }
+
+  private struct MissingNotice: Error {}
+
+  @Test func aRelayReceivesTheNumberedNoticesOfOthers() throws {
     let database = try TestDatabase()
     let (one, other) = (try database.store(), try database.store())
     let (ours, theirs) = (try one.makeBus(), try other.makeBus())
     _ = try one.commit([TestRequests.create(account)], wall: 0)
     _ = try one.commit([TestRequests.save("a", "b", in: account)], wall: 0)
-    #expect(theirs.wait(milliseconds: 20_000) == [notice(2)])
+    var notice = try notice(theirs, besides: other.relay)
+    #expect(notice == (.notice(1), [change(2)]))
+    #expect(one.noticesSent == 1)
     _ = try other.commit(
       [.setPlan(account, .everything), TestRequests.save("c", in: account)], wall: 0)
-    #expect(ours.wait(milliseconds: 20_000) == [notice(3, hasMembershipChange: true)])
+    notice = try self.notice(ours, besides: one.relay)
+    #expect(notice == (.notice(1), [change(3, hasMembershipChange: true)]))
     _ = try one.commit([.revokeDevice(account, TestRequests.device)], wall: 0)
-    #expect(theirs.wait(milliseconds: 20_000) == [notice(nil, hasMembershipChange: true)])
-    #expect(ours.wait(milliseconds: 0).isEmpty)
+    notice = try self.notice(theirs, besides: other.relay)
+    #expect(notice == (.notice(2), [change(nil, hasMembershipChange: true)]))
     let known = AccountVersion(
       account: account, token: ChangeToken(generation: 1, sequence: 3), membershipVersion: 2)
     let reader = try one.makeReader()
@@ -36,8 +53,23 @@ struct PostgresBusTests {
       try reader.read(.accountVersions([account, AccountID(rawValue: 2)]))
         == .accountVersions([known]))
     _ = try one.commit([.removeAccount(account)], wall: 0)
-    #expect(theirs.wait(milliseconds: 20_000) == [notice(nil, hasMembershipChange: true)])
+    notice = try self.notice(theirs, besides: other.relay)
+    #expect(notice == (.notice(3), [change(nil, hasMembershipChange: true)]))
     #expect(try reader.read(.accountVersions([account])) == .accountVersions([]))
+  }
+
+  @Test func aBeatReachesAllRelaysAndItsOwn() throws {
+    let database = try TestDatabase()
+    let (one, other) = (try database.store(), try database.store())
+    let (ours, theirs) = (try one.makeBus(), try other.makeBus())
+    let beat = BusEvent.received(BusPayload(relay: one.relay, beatAfter: 12))
+    #expect(ours.beat(after: 12))
+    #expect(ours.wait(milliseconds: 20_000) == [beat])
+    #expect(theirs.wait(milliseconds: 20_000) == [beat])
+    try database.endSessions()
+    #expect(!ours.beat(after: 12))
+    #expect(ours.wait(milliseconds: 20_000) == [.back])
+    #expect(ours.beat(after: 12))
   }
 
   @Test func noticesOfAnotherSchemaAreNotReceived() throws {
@@ -96,5 +128,12 @@ struct PostgresBusTests {
     #expect(try isShown(by: one))
     try touch(other, at: 30, false)
     #expect(try !isShown(by: one))
+  }
+
+  @Test func aChannelsNameFits() {
+    #expect(PostgresBus.channel(of: "public") == "lockstep_public")
+    let long = String(repeating: "s", count: 63)
+    #expect(PostgresBus.channel(of: long).utf8.count == 25)
+    #expect(PostgresBus.channel(of: long) != PostgresBus.channel(of: long + "t"))
   }
 }

@@ -5,8 +5,9 @@ import LockstepStorage
 ///
 /// Other relays announce which account moved, and to which token, but not the changes. A node with
 /// devices of the account reads the changes once for all of them, and sends them like a commit of
-/// its own. An announcement may be lost; so a node also asks the store, every few seconds, for the
-/// tokens of its devices' accounts.
+/// its own. An announcement may be lost; so a node also asks the store for the tokens of its devices'
+/// accounts: every few seconds, or, while it is told of lost announcements, after each of these and
+/// once a minute.
 ///
 /// It asks the store; the node (`RelayNode+Store`) handles its connections.
 struct PeerRelays: Sendable {
@@ -43,6 +44,13 @@ struct PeerRelays: Sendable {
   private var check = Check.none
   /// Hub index to check next; nil at the end of the round.
   private var nextIndex: Int?
+  /// True while a lost announcement is reported.
+  private var isReliable = false
+  /// Rounds to make at the shorter interval. Two, because a store that was put back is recognised
+  /// only by the second (`isBehind`).
+  private var hastyRounds = 0
+  /// Time of the last report of lost announcements that was followed at once.
+  private var lostAt: Instant?
 
   // MARK: commits
 
@@ -70,11 +78,12 @@ struct PeerRelays: Sendable {
     if isReading(account, upTo: token) { return nil }
     let request = ReadRequest.changes(
       account, since: since, zones: .all, limit: Limits.batchRecords)
-    // If there is no room, the next check finds it again.
     if services.admission.hasRoom(for: .anybody),
       services.submitRead(request, for: .remoteCommit(account, since: since))
     {
       reading[account] = Reading(newest: token, polls: services.parkedPolls)
+    } else {
+      hasten(&services)
     }
     return nil
   }
@@ -130,6 +139,7 @@ struct PeerRelays: Sendable {
       let request = ReadRequest.authenticate(tokenHash: session.tokenHash.bytes)
       if !services.submitRead(request, for: .membership(account, session.device)) {
         services.hub.invalidateMembership(of: account)
+        hasten(&services)
       }
     }
   }
@@ -154,6 +164,7 @@ struct PeerRelays: Sendable {
     if let nextIndex {
       continueCheck(from: nextIndex, &services)
     } else {
+      hastyRounds = max(0, hastyRounds - 1)
       scheduleCheck(&services)
     }
   }
@@ -166,8 +177,46 @@ struct PeerRelays: Sendable {
       check = .underWay
       nextIndex = next
     } else {
-      scheduleCheck(&services)
+      handleFailedCheck(&services)
     }
+  }
+
+  /// Handles the report that announcements were lost. Where they are lost all the time, the checks
+  /// follow each other at their shorter interval.
+  mutating func handleLostAnnouncements(_ services: inout RelayServices) {
+    let isEarly = lostAt.map {
+      services.moment.instant.milliseconds(since: $0) < Limits.versionCheckMilliseconds
+    }
+    guard isEarly != true else { return hasten(&services) }
+    lostAt = services.moment.instant
+    hastyRounds = 2
+    checkVersions(&services)
+  }
+
+  /// Handles whether lost announcements are reported from now on.
+  mutating func setReliability(_ isReliable: Bool, _ services: inout RelayServices) {
+    guard isReliable != self.isReliable else { return }
+    self.isReliable = isReliable
+    // What was lost before is not reported.
+    handleLostAnnouncements(&services)
+  }
+
+  /// Makes the next two checks at their shorter interval, because something could not be read.
+  mutating func hasten(_ services: inout RelayServices) {
+    let isPlannedForLater = check == .planned && hastyRounds == 0 && isReliable
+    hastyRounds = 2
+    if isPlannedForLater { scheduleCheck(&services) }
+  }
+
+  /// Handles a check that the store has not answered.
+  mutating func handleFailedCheck(_ services: inout RelayServices) {
+    hastyRounds = 2
+    scheduleCheck(&services)
+  }
+
+  private var pauseMilliseconds: Int64 {
+    isReliable && hastyRounds == 0
+      ? Limits.reliableVersionCheckMilliseconds : Limits.versionCheckMilliseconds
   }
 
   /// Schedules the next check. Without accounts there is none: the next sign-in starts it.
@@ -179,7 +228,7 @@ struct PeerRelays: Sendable {
     check = .planned
     services.timers.schedule(
       .versionCheck,
-      at: services.moment.instant.advanced(milliseconds: Limits.versionCheckMilliseconds))
+      at: services.moment.instant.advanced(milliseconds: pauseMilliseconds))
   }
 
   /// True if the store was behind the token that is known here at two checks in a row, without a

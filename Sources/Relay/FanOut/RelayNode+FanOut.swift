@@ -41,7 +41,9 @@ extension RelayNode {
       handleRemoteCommit(account, to: token)
       services.noteWakeChange(account)
     case .remoteMembershipChange(let account): rereadMembership(of: account)
-    case .remoteNewsLost: peerRelays.checkVersions(&services)
+    case .remoteNewsLost: peerRelays.handleLostAnnouncements(&services)
+    case .remoteNewsReliability(let isReliable):
+      peerRelays.setReliability(isReliable, &services)
     }
   }
 

@@ -35,8 +35,10 @@ package enum RelayNews: Sendable {
   case remoteCommit(AccountID, ChangeToken)
   /// Another relay changed an account's devices, its plan or its subscriptions.
   case remoteMembershipChange(AccountID)
-  /// Announcements of other relays may have been lost.
+  /// Announcements of other relays were lost, or may have been.
   case remoteNewsLost
+  /// Whether lost announcements will be reported by `remoteNewsLost`; at first they are not.
+  case remoteNewsReliability(Bool)
 
   /// Returns the same news; a change also carries the time at which it was durable.
   @usableFromInline

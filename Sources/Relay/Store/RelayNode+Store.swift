@@ -291,7 +291,7 @@ extension RelayNode {
     _ account: AccountID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
   ) {
     guard let found = peerRelays.handleRead(account, since: since, result, services.hub) else {
-      return
+      return peerRelays.hasten(&services)
     }
     pushChange(found.change, lastPoll: found.lastPoll)
     if let newest = found.newest { handleRemoteCommit(account, to: newest) }
@@ -325,7 +325,9 @@ extension RelayNode {
     case .failure(let refusal) where refusal.code == .badToken:
       handleRevocation(account, device, by: nil)
     // The next check of the account's `membershipVersion` asks again.
-    case .success, .failure: services.hub.invalidateMembership(of: account)
+    case .success, .failure:
+      services.hub.invalidateMembership(of: account)
+      peerRelays.hasten(&services)
     }
   }
 
@@ -344,7 +346,7 @@ extension RelayNode {
     _ accounts: [AccountID], _ result: Result<ReadResult, Refusal>
   ) {
     guard case .success(.accountVersions(let versions)) = result else {
-      peerRelays.scheduleCheck(&services)
+      peerRelays.handleFailedCheck(&services)
       return
     }
     var gone = Set(accounts)

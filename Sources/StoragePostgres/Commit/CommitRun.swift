@@ -24,6 +24,9 @@ final class CommitRun {
   let wall: Int64
   /// Number that identifies this relay's notices.
   let relay: UInt64
+  /// Number of the relay's last notice. It also counts those of a commit that fails afterwards: the
+  /// other relays then find a gap, and look.
+  private(set) var noticesSent: UInt64
   let accounts: LockedAccounts
   let wakes: LockedWakes
   let saves: SaveBatchPlanner
@@ -37,8 +40,9 @@ final class CommitRun {
 
   init(
     _ requests: [CommitRequest], on connection: PostgresConnection, rules: StoreRules, wall: Int64,
-    relay: UInt64
+    relay: UInt64, noticesSent: UInt64
   ) {
+    self.noticesSent = noticesSent
     self.connection = connection
     self.rules = rules
     self.wall = wall
@@ -248,10 +252,12 @@ final class CommitRun {
     let notices = BusPayload(
       relay: relay, moved: moved,
       membershipChanges: membershipChanges.filter { $0.value > 0 }.map(\.key).sorted())
-    for text in notices.texts {
+    let texts = notices.texts(after: noticesSent)
+    noticesSent &+= UInt64(texts.count)
+    for text in texts {
       writes.add(
         CommitRun.notify,
-        PostgresParameters().bind(BusPayload.channel(of: connection.schema)).bind(text))
+        PostgresParameters().bind(PostgresBus.channel(of: connection.schema)).bind(text))
     }
     let rows = try send(commit: commit)
     guard rows[commit].command == "COMMIT" else {

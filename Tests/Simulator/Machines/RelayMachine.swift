@@ -36,6 +36,8 @@ package final class RelayMachine {
   /// jobs.
   private var mailboxes: [(commits: VirtualMailbox, reads: VirtualMailbox, files: VirtualMailbox)] =
     []
+  /// Between several relays; nil if there is only one.
+  private var bus: VirtualBus?
   private var stopped = 0
   /// Number of nodes that were asked to stop; nil if none was.
   private var stopping: Int?
@@ -90,8 +92,10 @@ package final class RelayMachine {
     beginRun()
     startWorker()
     drivers = (0..<nodes).map { driver(at: $0) }
+    if hasSeveralRelays { bus = VirtualBus(environment: environment, random: random.branch()) }
     environment.log(from: "relay", to: "", .note("starts"))
     for driver in drivers { driver.begin() }
+    for (node, driver) in drivers.enumerated() { bus?.join(node, driver) }
     runningJob = nil
     performNextOrder()
   }
@@ -148,6 +152,7 @@ package final class RelayMachine {
       beginRun()
       drivers[index] = driver(at: index)
       drivers[index].begin()
+      bus?.join(index, drivers[index])
     }
     return true
   }
@@ -156,6 +161,8 @@ package final class RelayMachine {
   package func crash(isMachineGone: Bool) {
     guard isUp else { return }
     isUp = false
+    bus?.close()
+    bus = nil
     environment.log(from: "relay", to: "", .note(isMachineGone ? "loses power" : "crashes"))
     for driver in drivers {
       driver.kill()
@@ -364,33 +371,15 @@ extension RelayMachine {
 
   /// Sends the news of a commit to all nodes. `origin`: the node that asked for it; nil: the owner.
   private func broadcast(_ news: RelayNews, from origin: Int?) {
-    for node in 0..<nodes {
-      if !hasSeveralRelays || node == origin {
-        post(.news(news), to: node)
-      } else if let hint = news.hint {
-        if random.chance(1, of: 8) { continue }
-        let driver = drivers[node]
-        environment.timeline.after(random.number(in: 1_000...Span.milliseconds(200))) {
-          driver.handle(.news(hint))
-        }
-      }
+    guard let bus else {
+      for node in 0..<nodes { post(.news(news), to: node) }
+      return
     }
+    if let origin { post(.news(news), to: origin) }
+    if let change = news.noticed { bus.send(change, from: origin) }
   }
 
   private func broadcastToOthers(_ news: RelayNews, from origin: Int) {
     for node in 0..<nodes where node != origin { post(.news(news), to: node) }
-  }
-}
-
-extension RelayNews {
-  /// Hint for another relay on the same store; nil if it needs none.
-  fileprivate var hint: RelayNews? {
-    switch self {
-    case .changed(let change): .remoteCommit(change.account, change.token)
-    case .revoked(let account, _, _), .planChanged(let account, _), .subscribed(let account, _, _),
-      .accountRemoved(let account):
-      .remoteMembershipChange(account)
-    default: nil
-    }
   }
 }

@@ -1,7 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import Testing
-
-@testable import LockstepStoragePostgres
 
 struct BusPayloadTests {
   private func account(_ number: UInt64) -> AccountID { AccountID(rawValue: number) }
@@ -15,14 +14,31 @@ struct BusPayloadTests {
       relay: 7, moved: [(account(1), token(5)), (account(2), token(6))],
       membershipChanges: [account(2), account(3)])
     #expect(
-      payload.texts == [
-        "1 0000000000000007 0000000000000001=f00d.5 0000000000000002=f00d.6! 0000000000000003!"
+      payload.texts(after: 11) == [
+        "1 0000000000000007 #000000000000000c "
+          + "0000000000000001=f00d.5 0000000000000002=f00d.6! 0000000000000003!"
       ])
-    #expect(payload.texts.compactMap(BusPayload.init) == [payload])
+    var received = payload
+    received.place = .notice(12)
+    #expect(payload.texts(after: 11).compactMap(BusPayload.init) == [received])
+  }
+
+  @Test func aBeatTellsTheNumberOfTheLastNotice() {
+    let beat = BusPayload(relay: 7, beatAfter: 255)
+    #expect(beat.beatText == "1 0000000000000007 ~00000000000000ff")
+    #expect(BusPayload(text: beat.beatText) == beat)
+  }
+
+  @Test func aRelayOfAnOlderVersionHasNoNumber() throws {
+    let payload = try #require(BusPayload(text: "1 0000000000000007 0000000000000001!"))
+    #expect(payload.place == .unknown && payload.changes.count == 1)
+    for word in ["#12", "#000000000000000g", "#00000000000000012", "~", "?000000000000000c"] {
+      #expect(BusPayload(text: "1 0000000000000007 \(word)")?.place == .unknown, "\(word)")
+    }
   }
 
   @Test func noChangesMakeNoNotice() {
-    #expect(BusPayload(relay: 7, moved: [], membershipChanges: []).texts.isEmpty)
+    #expect(BusPayload(relay: 7, moved: [], membershipChanges: []).texts(after: 0).isEmpty)
   }
 
   @Test(arguments: [1, 200, 201, 512, 5_000]) func manyAreSplitAndNoneIsLost(count: Int) {
@@ -30,10 +46,13 @@ struct BusPayloadTests {
       (account(UInt64.max - UInt64(index)), token(Limits.sequenceLimit - 1 - Int64(index)))
     }
     let payload = BusPayload(relay: .max, moved: moved, membershipChanges: moved.map(\.0))
-    let texts = payload.texts
+    let texts = payload.texts(after: 0)
+    #expect(
+      texts.compactMap(BusPayload.init).map(\.place)
+        == (1...UInt64(texts.count)).map { .notice($0) })
     #expect(texts.allSatisfy { $0.utf8.count <= Limits.noticeBytes })
     #expect(texts.compactMap(BusPayload.init).flatMap(\.changes) == payload.changes)
-    #expect(texts.count <= 1 + count * 50 / (Limits.noticeBytes - 100))
+    #expect(texts.count <= 1 + count * 50 / (Limits.noticeBytes - 120))
   }
 
   @Test(arguments: [
@@ -46,19 +65,12 @@ struct BusPayloadTests {
   @Test func completeWordsOfATruncatedNoticeCount() throws {
     let text = BusPayload(
       relay: 7, moved: [(account(1), token(5))], membershipChanges: [account(3)]
-    ).texts[0]
+    ).texts(after: 0)[0]
     for length in 18...text.utf8.count {
       let cut = try #require(BusPayload(text: String(text.prefix(length))))
       #expect(cut.relay == 7 && cut.changes.count <= 2)
     }
     let strange = "1 0000000000000007 x! 0000000000000001 0000000000000001=? 0000000000000003!"
     #expect(BusPayload(text: strange)?.changes.map(\.account) == [account(3)])
-  }
-
-  @Test func aChannelsNameFits() {
-    #expect(BusPayload.channel(of: "public") == "lockstep_public")
-    let long = String(repeating: "s", count: 63)
-    #expect(BusPayload.channel(of: long).utf8.count == 25)
-    #expect(BusPayload.channel(of: long) != BusPayload.channel(of: long + "t"))
   }
 }
