@@ -733,8 +733,8 @@ extension Limits {
   /// to devices.
   @usableFromInline package static let storeProbeMilliseconds: Int64 = 2_000
   /// Interval at which a relay that shares its store checks for changes that other relays made to
-  /// its devices' accounts while a lost notice would not be noticed, and after one was; the interval
-  /// while it would be; and the number of accounts in one query.
+  /// its devices' accounts while a lost notice would not be noticed, and after one was; the
+  /// interval while it would be; and the number of accounts in one query.
   @usableFromInline package static let versionCheckMilliseconds: Int64 = 3_000
   @usableFromInline package static let reliableVersionCheckMilliseconds: Int64 = 60_000
   @usableFromInline package static let versionCheckAccounts = 1_000

@@ -75,8 +75,7 @@ package struct RelayService {
     let measures = metrics.source(
       of: self.store, fault: store.fileFault, certificateEnd: { certificate?.end })
     let adminSessions = SharedAdminSessions()
-    let shortCommits = configuration.nodes == 1 ? store.makeShortCommits() : nil
-    let shortSaves = shortCommits.map { ShortSaves($0, metrics) }
+    let shortSaves = makeShortSaves(store, configuration, metrics)
     let notices = NoticeCount()
     try startWorkers(of: group, on: store, notices, metrics)
     try startFiles(of: group, on: files)
@@ -104,6 +103,13 @@ package struct RelayService {
     try acme?.start()
     defer { acme?.end() }
     log.reportEnd(try group.run(signals, mainThreadHandler.mainThreadHandler))
+  }
+
+  private func makeShortSaves(
+    _ store: RelayStore, _ configuration: RelayConfiguration, _ metrics: StoreMetrics
+  ) -> ShortSaves? {
+    guard configuration.nodes == 1 else { return nil }
+    return store.makeShortCommits().map { ShortSaves($0, metrics) }
   }
 
   private func openStore(_ rules: StoreRules) throws(StorageError) -> sending RelayStore {

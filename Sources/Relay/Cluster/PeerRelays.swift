@@ -5,9 +5,9 @@ import LockstepStorage
 ///
 /// Other relays announce which account moved, and to which token, but not the changes. A node with
 /// devices of the account reads the changes once for all of them, and sends them like a commit of
-/// its own. An announcement may be lost; so a node also asks the store for the tokens of its devices'
-/// accounts: every few seconds, or, while it is told of lost announcements, after each of these and
-/// once a minute.
+/// its own. An announcement may be lost; so a node also asks the store for the tokens of its
+/// devices' accounts: every few seconds, or, while it is told of lost announcements, after each of
+/// these and once a minute.
 ///
 /// It asks the store; the node (`RelayNode+Store`) handles its connections.
 struct PeerRelays: Sendable {

@@ -37,7 +37,8 @@ package enum RelayNews: Sendable {
   case remoteMembershipChange(AccountID)
   /// Announcements of other relays were lost, or may have been.
   case remoteNewsLost
-  /// Whether lost announcements will be reported by `remoteNewsLost`; at first they are not.
+  /// True if lost announcements are reported by `remoteNewsLost` from now on; at first they are
+  /// not.
   case remoteNewsReliability(Bool)
 
   /// Returns the same news; a change also carries the time at which it was durable.

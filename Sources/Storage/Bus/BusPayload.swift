@@ -7,9 +7,9 @@ import LockstepModel
 ///     1 <relay> ~<number>
 ///
 /// `1` is the format version; `relay`, `number` and `account` have sixteen hexadecimal digits; `!`
-/// marks a membership change. A relay numbers its notices from 1 on, without a gap. The second form,
-/// a beat, has no changes: `number` is that of the last notice before it, 0 if there was none
-/// (`PeerLines`). Relays of before 0.3 send no numbers, and ignore words that they do not know.
+/// marks a membership change. A relay numbers its notices from 1 on, without a gap. The second
+/// form, a beat, has no changes: `number` is that of the last notice before it, 0 if there was none
+/// (`PeerLines`). Relays of 0.2 send no numbers, and ignore words that they do not know.
 ///
 /// A notice of another version is ignored, and of a truncated notice the complete words count: a
 /// notice is a hint, and a relay that missed one queries the versions.

@@ -3,8 +3,8 @@ import LockstepModel
 /// The lines of notices of all relays of a store, as one of them receives them.
 ///
 /// Each relay numbers its notices, and tells their number every second (a beat). So a relay knows
-/// that it has missed a notice when a number is left out, at the latest with the next beat, and asks
-/// the store for its accounts only then. A relay that has stopped may have committed something that
+/// that it has missed a notice when a number is left out, at the latest with the next beat, and
+/// asks the store for its accounts only then. A relay that has stopped may have committed something that
 /// it did not announce: the end of its beats counts as a missed notice.
 ///
 /// Notices may come twice, late, or in another order; then the relay asks once too often.
@@ -14,7 +14,7 @@ package struct PeerLines: Sendable {
     case changed(BusPayload.Change)
     /// Notices were missed: the accounts must be looked up.
     case missed
-    /// Whether a missed notice will be noticed from now on. Until the first event it will not.
+    /// True if a missed notice is noticed from now on. Until the first event it is not.
     case reliability(Bool)
   }
 
@@ -53,7 +53,7 @@ package struct PeerLines: Sendable {
 
   /// Time at which `advance` has an effect, if nothing is received until then.
   package var nextDeadline: Instant? {
-    lines.values.map(\.heardAt).min()?
+    lines.min { $0.value.heardAt < $1.value.heardAt }?.value.heardAt
       .advanced(milliseconds: Limits.silentLineMilliseconds + 1)
   }
 

@@ -93,7 +93,7 @@ final class VirtualBus {
 }
 
 extension RelayNews {
-  /// What other relays on the store are told of this; nil if they need not hear it.
+  /// Notice of this for other relays on the store; nil if they need none.
   var noticed: BusPayload.Change? {
     switch self {
     case .changed(let change):
