@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -52,13 +53,28 @@ package struct Choice {
     self.entries = entries
   }
 
+  /// The noun in the language of the person.
+  private var localizedNoun: String {
+    switch noun {
+    case "item": localized("item")
+    case "memo": localized("memo")
+    case "habit": localized("habit")
+    default: noun
+    }
+  }
+
   /// Returns the index of the selected entry in the list.
   package func findEntry(_ word: String) throws(EditRefusal) -> Int {
-    if entries.isEmpty { throw EditRefusal("there is no \(noun) here") }
+    if entries.isEmpty {
+      throw EditRefusal(localized("there is no {noun} here", ["noun": localizedNoun]))
+    }
     if let exact = entries.firstIndex(where: { Choice.isSame($0.name, word) }) { return exact }
     if let number = Int(word), String(number) == word {
       guard entries.indices.contains(number - 1) else {
-        throw EditRefusal("there is no \(noun) \(number); the last one is \(entries.count)")
+        throw EditRefusal(
+          localized(
+            "there is no {noun} {number}; the last one is {count}",
+            ["noun": localizedNoun, "number": word, "count": String(entries.count)]))
       }
       return number - 1
     }
@@ -67,11 +83,15 @@ package struct Choice {
     let prefixed = entries.indices.filter { entries[$0].begins(with: word) }
     guard prefixed.count <= 1, titled.count <= 1 else {
       throw EditRefusal(
-        "\(max(prefixed.count, titled.count)) of them are called so; give the number in the list")
+        localized(
+          "{count} of them are called so; give the number in the list",
+          ["count": String(max(prefixed.count, titled.count))]))
     }
     guard let index = prefixed.first, !word.isEmpty else {
       throw EditRefusal(
-        "there is no \(noun) \u{201C}\(RowText.line(word))\u{201D}; give its number in the list")
+        localized(
+          "there is no {noun} \u{201C}{word}\u{201D}; give its number in the list",
+          ["noun": localizedNoun, "word": RowText.line(word)]))
     }
     return index
   }

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Order to the memos. `memo`: a word of the person, which selects a memo (`Choice`).
@@ -16,7 +17,7 @@ package enum MemoAction: Hashable, Sendable {
         memo: json.textMember("memo"), content: json.textMember("content"),
         was: json.textMember("was"))
     case "remove": self = try .remove(memo: json.textMember("memo"))
-    default: throw EditRefusal("memos do not know that order")
+    default: throw EditRefusal(localized("memos do not know that order"))
     }
   }
 
@@ -42,7 +43,7 @@ package enum MemoQuestion: Hashable, Sendable {
     case "list": self = .list
     case "search": self = try .search(words: json.textMember("words"))
     case "memo": self = try .memo(json.textMember("memo"))
-    default: throw EditRefusal("memos have no such view")
+    default: throw EditRefusal(localized("memos have no such view"))
     }
   }
 

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -85,7 +86,7 @@ package struct MemoContents: Sendable {
     let title = memo.shownTitle
     return [
       RowText.right("\(place + 1)", 3), UniversalTime(memo.date).date,
-      (title.isEmpty ? "(untitled)" : title) + (copyMark(memo, of: state) ?? ""),
+      (title.isEmpty ? localized("(untitled)") : title) + (copyMark(memo, of: state) ?? ""),
     ].joined(separator: "  ")
   }
 
@@ -93,7 +94,8 @@ package struct MemoContents: Sendable {
   private func copyMark(_ memo: Memo, of state: AppState) -> String? {
     memo.origin.map { origin in
       let name = DeviceID(text: origin.device).map(state.name(of:)) ?? origin.device
-      return "  [other version, from \(RowText.line(name))]"
+      let mark = localized("[other version, from {device}]", ["device": RowText.line(name)])
+      return "  " + mark
     }
   }
 }

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -39,7 +40,7 @@ package struct MemosApp: App {
       try MemosApp.check(content)
       return AppOutcome(
         [.edit(MemosApp.memoEdit(content, to: name))],
-        view: MemosApp.changeView("added", name, content))
+        view: MemosApp.changeView(.added, name, content))
     case .edit(let memo, let content, let was):
       let memo = contents.memos[try contents.choice.findEntry(memo)]
       return try edited(memo, was: was, content)
@@ -49,7 +50,7 @@ package struct MemosApp: App {
         _ throws(EditRefusal) in nil
       }
       return AppOutcome(
-        [.edit(edit)], view: MemosApp.changeView("removed", memo.record.name, memo.content))
+        [.edit(edit)], view: MemosApp.changeView(.removed, memo.record.name, memo.content))
     }
   }
 
@@ -57,10 +58,11 @@ package struct MemosApp: App {
     let contents = MemoContents(state.records)
     switch try MemoQuestion(json: question) {
     case .list:
-      return contents.view(Array(contents.memos.indices), of: state, empty: "there is no memo yet")
+      return contents.view(
+        Array(contents.memos.indices), of: state, empty: localized("there is no memo yet"))
     case .search(let words):
       let places = contents.indices(with: words)
-      return contents.view(places, of: state, empty: "no memo has these words")
+      return contents.view(places, of: state, empty: localized("no memo has these words"))
     case .memo(let memo):
       let memo = contents.memos[try contents.choice.findEntry(memo)]
       return AppView(
@@ -92,12 +94,14 @@ package struct MemosApp: App {
         .edit(EditRequest(key: key, type: MemosApp.memoType) { _ throws(EditRefusal) in fields }),
         at: 0)
     }
-    return AppOutcome(steps, view: MemosApp.changeView("changed", memo.record.name, content))
+    return AppOutcome(steps, view: MemosApp.changeView(.changed, memo.record.name, content))
   }
 
   private static func check(_ content: String) throws(EditRefusal) {
     let isBlank = content.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
-    if isBlank { throw EditRefusal("a memo without a word is not kept; remove it instead") }
+    if isBlank {
+      throw EditRefusal(localized("a memo without a word is not kept; remove it instead"))
+    }
   }
 
   /// Keeps fields that this version does not know.
@@ -111,9 +115,28 @@ package struct MemosApp: App {
     }
   }
 
-  private static func changeView(_ what: String, _ name: Name, _ content: String) -> AppView {
+  private enum Change {
+    case added, changed, removed
+
+    /// One sentence; `title`: may be empty.
+    func text(_ title: String) -> String {
+      if title.isEmpty {
+        return switch self {
+        case .added: localized("added")
+        case .changed: localized("changed")
+        case .removed: localized("removed")
+        }
+      }
+      return switch self {
+      case .added: localized("added: {text}", ["text": title])
+      case .changed: localized("changed: {text}", ["text": title])
+      case .removed: localized("removed: {text}", ["text": title])
+      }
+    }
+  }
+
+  private static func changeView(_ change: Change, _ name: Name, _ content: String) -> AppView {
     let title = MemoTitle.plainText(MemoResolver.title(of: content))
-    return AppView(
-      json: ["name": .string(name.text)], lines: [title.isEmpty ? what : "\(what): \(title)"])
+    return AppView(json: ["name": .string(name.text)], lines: [change.text(title)])
   }
 }

@@ -1,6 +1,7 @@
 import LockstepApps
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 
 /// `lockstep memo`: notes.
 enum AgentMemoCommand {
@@ -23,7 +24,7 @@ enum AgentMemoCommand {
     options: AgentApp.options,
     operands: Command.Operands("TEXT", "Its text; standard input if not given.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
-    let text = try AgentApp.text(arguments.operands, "the memo")
+    let text = try AgentApp.text(arguments.operands, localized("the memo"))
     return try AgentApp.order(
       arguments, app, MemoAction.add(content: text, name: AgentApp.newName).json)
   }
@@ -43,9 +44,10 @@ enum AgentMemoCommand {
       try AgentApp.view(session, app, question).0.json
     }
     let (name, was) = (before["name"]?.string ?? "", before["content"]?.string ?? "")
-    return try Editor.edit(was, suffix: ".md", "the memo") { text throws(CommandFailure) in
+    return try Editor.edit(was, suffix: ".md", localized("the memo")) {
+      text throws(CommandFailure) in
       if text.utf8.elementsEqual(was.utf8) {
-        return try TerminalOutput.printed("nothing was changed")
+        return try TerminalOutput.printed(localized("nothing was changed"))
       }
       return try AgentApp.order(
         arguments, app, MemoAction.edit(memo: name, content: text, was: was).json)

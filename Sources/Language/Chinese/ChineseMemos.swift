@@ -1,3 +1,26 @@
 extension Chinese {
-  static let memos: [String: String] = [:]
+  static let memos: [String: String] = [
+    "item": "项目",
+    "memo": "备忘录",
+    "habit": "习惯",
+    "there is no {noun} here": "这里没有{noun}",
+    "there is no {noun} {number}; the last one is {count}": "没有编号为 {number} 的{noun}；最后一个是 {count}",
+    "{count} of them are called so; give the number in the list": "有 {count} 个同名的内容；请给出列表中的编号",
+    "there is no {noun} “{word}”; give its number in the list": "没有名为“{word}”的{noun}；请给出列表中的编号",
+    "memos do not know that order": "备忘录不认识此指令",
+    "memos have no such view": "备忘录没有此视图",
+    "(untitled)": "（无标题）",
+    "[other version, from {device}]": "[另一个版本（{device}）]",
+    "there is no memo yet": "还没有备忘录",
+    "no memo has these words": "没有包含这些字词的备忘录",
+    "a memo without a word is not kept; remove it instead": "备忘录不能为空；如不需要，请将其移除",
+    "added": "已添加",
+    "changed": "已更改",
+    "removed": "已移除",
+    "added: {text}": "已添加：{text}",
+    "changed: {text}": "已更改：{text}",
+    "removed: {text}": "已移除：{text}",
+    "the memo": "备忘录",
+    "nothing was changed": "没有更改",
+  ]
 }

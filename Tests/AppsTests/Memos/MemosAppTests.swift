@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import Testing
 
@@ -22,6 +23,27 @@ struct MemosAppTests {
     #expect(
       table.fields("r1")
         == ["title": "Milk", "content": "Milk\nand Eggs", "date": 1_772_366_400_000])
+  }
+
+  @Test func aListIsInTheLanguageOfThePerson() throws {
+    var table = table
+    try Language.japanese {
+      #expect(try table.view(["show": "list"]).lines == ["メモはまだありません"])
+      let added = try table.order(["do": "add", "content": "Milk"])
+      #expect(added.lines == ["追加しました：Milk"] && added.json == ["name": "r1"])
+      #expect(table.refusal(["do": "remove", "memo": "7"]) == "7番のメモはありません。最後は1番です")
+    }
+    let copy: JSONValue = ["title": "", "content": "\nold", "date": 1_772_366_400_000]
+    table.names = [DeviceID(rawValue: 9): "phone"]
+    table.take(
+      "r1~\(DeviceID(rawValue: 9).text)-5", MemosApp.memoType, copy, at: 1_772_366_400_000, by: 9)
+    let rows = try Language.chinese { try table.view(["show": "list"]).lines }
+    #expect(rows.contains("  1  2026-03-01  （无标题）  [另一个版本（phone）]"), "\(rows)")
+    #expect(
+      try Language.chinese { try table.order(["do": "add", "content": "米"]).lines }
+        == ["已添加：米"])
+    // What is stored has no words of any language.
+    #expect(table.fields("r1")?["content"] == "Milk")
   }
 
   /// A person writes markdown, and looks for the words alone.
