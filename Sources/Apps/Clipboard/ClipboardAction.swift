@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Order to the clipboard. `item`: a word of the person, which selects an item (`Choice`).
@@ -17,7 +18,7 @@ package enum ClipboardAction: Hashable, Sendable {
     case "pin": self = try .pin(item: json.textMember("item"))
     case "unpin": self = try .unpin(item: json.textMember("item"))
     case "clear": self = .clear(includesPinned: json["pinned"]?.bool ?? false)
-    default: throw EditRefusal("the clipboard does not know that order")
+    default: throw EditRefusal(localized("the clipboard does not know that order"))
     }
   }
 
@@ -43,7 +44,7 @@ package enum ClipboardQuestion: Hashable, Sendable {
     switch json["show"]?.string {
     case "list": self = .list
     case "item": self = try .item(json.textMember("item"))
-    default: throw EditRefusal("the clipboard has no such view")
+    default: throw EditRefusal(localized("the clipboard has no such view"))
     }
   }
 

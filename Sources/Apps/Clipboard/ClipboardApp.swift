@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -31,19 +32,21 @@ package struct ClipboardApp: App {
     switch try ClipboardAction(json: order) {
     case .add(let content, let name):
       if content.unicodeScalars.allSatisfy({ $0.properties.isWhitespace }) {
-        throw EditRefusal("there is nothing to add: the text is blank")
+        throw EditRefusal(localized("there is nothing to add: the text is blank"))
       }
       let edit = ClipboardApp.edit(name) { _ in ["content": .string(content)] }
       return AppOutcome(
         [.edit(edit)],
         view: AppView(
-          json: ["name": .string(edit.key.name.text)], lines: ["added: " + RowText.line(content)]))
+          json: ["name": .string(edit.key.name.text)],
+          lines: [localized("added: {text}", ["text": RowText.line(content)])]))
     case .remove(let item):
       let item = contents.items[try contents.choice.findEntry(item)]
       return AppOutcome(
         [.edit(ClipboardApp.edit(item.record.name) { _ in nil })],
         view: AppView(
-          json: ["name": .string(item.record.name.text)], lines: ["removed: " + item.line]))
+          json: ["name": .string(item.record.name.text)],
+          lines: [localized("removed: {text}", ["text": item.line])]))
     case .pin(let item): return try ClipboardApp.pinOutcome(item, true, in: contents)
     case .unpin(let item): return try ClipboardApp.pinOutcome(item, false, in: contents)
     case .clear(let includesPinned):
@@ -57,24 +60,32 @@ package struct ClipboardApp: App {
     let item = contents.items[try contents.choice.findEntry(word)]
     let json: JSONValue = ["name": .string(item.record.name.text)]
     if item.isPinned == isPinned {
-      let words = isPinned ? "is already pinned: " : "is not pinned: "
-      return AppOutcome([], view: AppView(json: json, lines: [words + item.line]))
+      let line =
+        isPinned
+        ? localized("is already pinned: {text}", ["text": item.line])
+        : localized("is not pinned: {text}", ["text": item.line])
+      return AppOutcome([], view: AppView(json: json, lines: [line]))
     }
     if isPinned, contents.items.filter(\.isPinned).count >= Limits.clipboardPins {
       throw EditRefusal(
-        "\(Limits.clipboardPins) items are pinned, the most there can be; unpin one")
+        localized(
+          "{count} items are pinned, the most there can be; unpin one",
+          ["count": String(Limits.clipboardPins)]))
     }
     let edit = edit(item.record.name) { context throws(EditRefusal) in
       guard let record = context.current else {
-        throw EditRefusal("this item is not there any more")
+        throw EditRefusal(localized("this item is not there any more"))
       }
       let fields = (record.value ?? [:]).setting("pinned", to: isPinned ? true : nil)
       // A pin is no copy: the item keeps its time, and its place among the others.
       let copiedAt = ClipboardContents.Item(record).copiedAt
       return fields.setting("copiedAt", to: .number(JSONNumber(copiedAt)))
     }
-    let words = isPinned ? "pinned: " : "no longer pinned: "
-    return AppOutcome([.edit(edit)], view: AppView(json: json, lines: [words + item.line]))
+    let line =
+      isPinned
+      ? localized("pinned: {text}", ["text": item.line])
+      : localized("no longer pinned: {text}", ["text": item.line])
+    return AppOutcome([.edit(edit)], view: AppView(json: json, lines: [line]))
   }
 
   private static func clearOutcome(
@@ -82,10 +93,17 @@ package struct ClipboardApp: App {
   ) -> AppOutcome {
     let removed = contents.items.filter { includesPinned || !$0.isPinned }
     let kept = contents.items.count - removed.count
-    var lines = [removed.count == 1 ? "1 item removed" : "\(removed.count) items removed"]
+    var lines = [
+      localized(count: removed.count, one: "{count} item removed", many: "{count} items removed")
+    ]
     if kept > 0 {
-      let pinned = kept == 1 ? "1 pinned item stays" : "\(kept) pinned items stay"
-      lines.append("\(pinned); remove pinned items too with lockstep clipboard clear --all")
+      lines.append(
+        localized(
+          count: kept,
+          one: "{count} pinned item stays; remove pinned items too with lockstep clipboard clear "
+            + "--all",
+          many: "{count} pinned items stay; remove pinned items too with lockstep clipboard clear "
+            + "--all"))
     }
     return AppOutcome(
       removed.map { .edit(edit($0.record.name) { _ in nil }) },

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -78,21 +79,24 @@ package struct ClipboardContents: Sendable {
       ]
       return item.image.map { entry.setting("image", to: $0.json) } ?? entry
     }
-    let rows = shown.enumerated().map { place, item in
-      ClipboardContents.row(place + 1, item, of: state)
+    let ages = shown.map { RowText.age(of: $0.copiedAt, at: state.now) }
+    let ageColumns = ages.map(RowText.width(of:)).reduce(6, max)
+    let rows = zip(shown, ages).enumerated().map { place, row in
+      ClipboardContents.row(
+        place + 1, row.0, RowText.right(row.1, ageColumns),
+        RowText.line(state.name(of: row.0.record.device)))
     }
     return AppView(
       json: ["items": .array(json)],
-      lines: rows.isEmpty ? ["nothing was copied yet"] : rows)
+      lines: rows.isEmpty ? [localized("nothing was copied yet")] : rows)
   }
 
-  private static func row(_ number: Int, _ item: Item, of state: AppState) -> String {
+  private static func row(
+    _ number: Int, _ item: Item, _ age: String, _ device: String
+  ) -> String {
     [
-      RowText.right("\(number)", 3),
-      RowText.right(RowText.age(of: item.copiedAt, at: state.now), 6),
-      RowText.left(
-        RowText.cut(RowText.line(state.name(of: item.record.device)), to: 12), 12),
-      item.isPinned ? "[pinned] \(item.line)" : item.line,
+      RowText.right("\(number)", 3), age, RowText.left(RowText.cut(device, to: 12), 12),
+      item.isPinned ? localized("[pinned] {text}", ["text": item.line]) : item.line,
     ].joined(separator: "  ")
   }
 }

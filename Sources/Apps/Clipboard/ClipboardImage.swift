@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -27,7 +28,8 @@ package struct ClipboardImage: Hashable, Sendable {
   /// Kind and size, such as `[image, 240.0 KiB, PNG]`.
   package var label: String {
     let size = RowText.bytes(Int64(file.bytes))
-    return Self.types[type].map { "[image, \(size), \($0)]" } ?? "[image, \(size)]"
+    guard let format = Self.types[type] else { return localized("[image, {size}]", ["size": size]) }
+    return localized("[image, {size}, {format}]", ["size": size, "format": format])
   }
 
   package var json: JSONValue {

@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 
 /// Mirror between a desktop's clipboard and the account's newest item, as a state machine: decides
@@ -45,16 +46,19 @@ package struct ClipboardMirror: Sendable {
     /// One sentence for the person.
     package var text: String {
       switch self {
-      case .secret: "A copy that is marked as a password was not synced."
+      case .secret: localized("A copy that is marked as a password was not synced.")
       case .tooLarge:
-        "A copy of more than \(ClipboardMirror.textBytesMax >> 10) KiB was not synced; add it with "
-          + "lockstep clipboard add, or put it into the vault."
+        localized(
+          "A copy of more than {size} was not synced; add it with lockstep clipboard add, or put "
+            + "it into the vault.", ["size": "\(ClipboardMirror.textBytesMax >> 10) KiB"])
       case .tooMany:
-        "A copy was not synced: there were \(ClipboardMirror.sendsMax) within a minute. Another "
-          + "program may change the clipboard by itself."
+        localized(
+          "A copy was not synced: there were {count} within a minute. Another program may change "
+            + "the clipboard by itself.", ["count": String(ClipboardMirror.sendsMax)])
       case .switchedOff:
-        "A copy was not synced: the clipboard is switched off here; switch it on with lockstep "
-          + "clipboard on."
+        localized(
+          "A copy was not synced: the clipboard is switched off here; switch it on with lockstep "
+            + "clipboard on.")
       }
     }
   }

@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// `lockstep clipboard`: the clipboard that all devices share.
@@ -33,7 +34,7 @@ enum AgentClipboardCommand {
     operands: Command.Operands(
       "TEXT", "The text to add; standard input if not given.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
-    let text = try AgentApp.text(arguments.operands, "the text")
+    let text = try AgentApp.text(arguments.operands, localized("the text"))
     return try AgentApp.order(
       arguments, app, ClipboardAction.add(content: text, name: AgentApp.newName).json)
   }
@@ -62,8 +63,9 @@ enum AgentClipboardCommand {
       if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }
       if view.json["image"] != nil {
         throw CommandFailure(
-          "this item is an image; write it to a file with lockstep clipboard get ITEM --output FILE"
-        )
+          localized(
+            "this item is an image; write it to a file with lockstep clipboard get ITEM --output "
+              + "FILE"))
       }
       try TerminalOutput.standard.writeForPerson(view.json["content"]?.string ?? "")
       return .success
@@ -153,13 +155,25 @@ enum AgentClipboardSyncCommands {
         ]
         return try TerminalOutput.printed(status.json.setting("clipboard", to: clipboard).text)
       }
-      let items = count == 1 ? "1 item" : "\(count) items"
-      let state =
-        waiting.map { $0 == 0 ? "off, \(items)" : "off, \(items); \($0) waiting to be sent" }
-        ?? "on, \(items)"
       return try TerminalOutput.printed(
-        "clipboard \(state)\n" + status.text(wall: SystemClock.moment().wall))
+        text(items: count, waiting: waiting) + "\n" + status.text(wall: SystemClock.moment().wall))
     }
+  }
+
+  /// Returns the state in one line. `waiting`: changes that wait while it is off; nil: it is on.
+  static func text(items: Int64, waiting: Int64?) -> String {
+    guard let waiting else {
+      return localized(
+        count: items, one: "clipboard on, {count} item", many: "clipboard on, {count} items")
+    }
+    if waiting == 0 {
+      return localized(
+        count: items, one: "clipboard off, {count} item", many: "clipboard off, {count} items")
+    }
+    return localized(
+      count: items, one: "clipboard off, {count} item; {waiting} waiting to be sent",
+      many: "clipboard off, {count} items; {waiting} waiting to be sent",
+      ["waiting": String(waiting)])
   }
 
   private static func switchCommand(_ name: String, _ summary: String, isOn: Bool) -> Command {
@@ -174,14 +188,23 @@ enum AgentClipboardSyncCommands {
           return try TerminalOutput.printed(
             answer.setting("on", to: .bool(isOn)).text)
         }
-        let was = answer["changed"]?.bool == true ? "is now" : "was already"
-        let code = try TerminalOutput.printed("the clipboard \(was) \(name)")
+        let code = try TerminalOutput.printed(
+          switchText(isOn: isOn, hasChanged: answer["changed"]?.bool == true))
         if isOn, !status.isInSync {
           TerminalOutput.writeToStandardError(
             "lockstep: \(status.syncNote(syncsFurther: !session.isHolder))\n")
         }
         return code
       }
+    }
+  }
+
+  private static func switchText(isOn: Bool, hasChanged: Bool) -> String {
+    switch (isOn, hasChanged) {
+    case (true, true): localized("the clipboard is now on")
+    case (true, false): localized("the clipboard was already on")
+    case (false, true): localized("the clipboard is now off")
+    case (false, false): localized("the clipboard was already off")
     }
   }
 }

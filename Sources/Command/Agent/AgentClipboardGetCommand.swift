@@ -6,6 +6,7 @@ import LockstepCommandLine
 import LockstepCrypto
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 
@@ -34,13 +35,16 @@ enum AgentClipboardGetCommand {
       let (view, _) = try AgentApp.view(session, ClipboardApp().name, question)
       let isImage = view.json["image"] != nil
       if path == nil, isImage, isatty(STDOUT_FILENO) == 1 {
-        throw CommandFailure("an image cannot be shown here; write it to a file with --output FILE")
+        throw CommandFailure(
+          localized("an image cannot be shown here; write it to a file with --output FILE"))
       }
       let content = try content(of: view.json, session)
       guard let path else { return try printed(content, isImage: isImage) }
       try write(content, to: path)
       if !arguments[AgentCommand.json] {
-        return try TerminalOutput.printed("wrote \(content.count) bytes to \(path)")
+        return try TerminalOutput.printed(
+          localized(
+            "wrote {bytes} bytes to {path}", ["bytes": String(content.count), "path": path]))
       }
       let answer: JSONValue = [
         "output": .string(path), "bytes": .number(JSONNumber(Int64(content.count))),
@@ -65,7 +69,8 @@ enum AgentClipboardGetCommand {
   ) throws(CommandFailure) -> [UInt8] {
     guard let image = item["image"] else { return Array((item["content"]?.string ?? "").utf8) }
     guard let file = FileReference.references(in: image).first else {
-      throw CommandFailure("this version of the program cannot read the image; update it")
+      throw CommandFailure(
+        localized("this version of the program cannot read the image; update it"))
     }
     let opener = try opener(of: file, session.folder)
     let member = try HomeAccess(of: session)
@@ -77,8 +82,9 @@ enum AgentClipboardGetCommand {
     }
     guard content.count == file.bytes else {
       throw CommandFailure(
-        "the image's content does not have the size that the item names; ask the device that "
-          + "copied it to copy it again")
+        localized(
+          "the image's content does not have the size that the item names; ask the device that "
+            + "copied it to copy it again"))
     }
     return content
   }
@@ -93,11 +99,12 @@ enum AgentClipboardGetCommand {
     let (status, body) = try member.call.answer(request)
     if status == 404 {
       throw CommandFailure(
-        "the relay does not have the image yet; open the device that copied it, then try again")
+        localized(
+          "the relay does not have the image yet; open the device that copied it, then try again"))
     }
     let bytes = try RelayCall.body(body, status: status)
     guard SHA256.hash(bytes) == chunk.bytes else {
-      throw CommandFailure("the image's content was damaged on the way; try again")
+      throw CommandFailure(localized("the image's content was damaged on the way; try again"))
     }
     return bytes
   }
@@ -110,15 +117,27 @@ enum AgentClipboardGetCommand {
     let keys = try HomeKeys.keys(in: home)?.keys(of: named.zone)
     guard let seal = keys.map({ ZoneSeal($0) }) else {
       throw CommandFailure(
-        "the image is sealed, and this device does not have the account's keys: pair it again "
-          + "with a code of a device that has them")
+        localized(
+          "the image is sealed, and this device does not have the account's keys: pair it again "
+            + "with a code of a device that has them"))
     }
     return { chunk throws(CommandFailure) in
       do throws(SealFault) {
         return try seal.opened(fileBlock: chunk, sealedWith: named.key)
       } catch {
-        throw CommandFailure("the image is \(SealFault.text(ofKind: error.kind))")
+        throw CommandFailure(text(of: error))
       }
+    }
+  }
+
+  private static func text(of fault: SealFault) -> String {
+    switch fault {
+    case .notSealed: localized("the image is not sealed, although its zone is")
+    case .unknownKey:
+      localized("the image is sealed with a key that this device does not have")
+    case .altered: localized("the image is changed since it was sealed")
+    case .malformed:
+      localized("the image is sealed by a program that does not keep to the format")
     }
   }
 
@@ -126,7 +145,8 @@ enum AgentClipboardGetCommand {
   private static func write(_ content: [UInt8], to path: String) throws(CommandFailure) {
     var status = stat()
     if lstat(path, &status) == 0 {
-      throw CommandFailure("\(path) is there already; choose another name")
+      throw CommandFailure(
+        localized("{path} is there already; choose another name", ["path": path]))
     }
     let draft = path + ".partial"
     let descriptor = PlainFile.makeDraft(draft)

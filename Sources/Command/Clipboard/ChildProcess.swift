@@ -1,6 +1,7 @@
 import Glibc
 import LockstepCommandLine
 import LockstepEventLoop
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 
@@ -85,7 +86,8 @@ struct ChildProcess {
     let descriptor = mkstemp(&template)
     guard descriptor >= 0 else {
       throw CommandFailure(
-        "no file can be made in /dev/shm: \(String(cString: strerror(errno)))")
+        localized(
+          "no file can be made in /dev/shm: {error}", ["error": String(cString: strerror(errno))]))
     }
     unlink(template)
     closeInPrograms(descriptor)
@@ -108,7 +110,10 @@ struct ChildProcess {
   }
 
   private static func failure(_ words: [String], _ code: Int32) -> CommandFailure {
-    CommandFailure("\(words[0]) cannot be run: \(String(cString: strerror(code)))")
+    CommandFailure(
+      localized(
+        "{program} cannot be run: {error}",
+        ["program": words[0], "error": String(cString: strerror(code))]))
   }
 
   /// Returns the next bytes of its output, at most `count`; an empty list at its end. Blocks until

@@ -5,6 +5,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 
@@ -87,7 +88,8 @@ struct ClipboardSync {
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       close(descriptor)
       throw CommandFailure(
-        "the clipboard of a desktop is synced with this home already; end that command first")
+        localized(
+          "the clipboard of a desktop is synced with this home already; end that command first"))
     }
     return descriptor
   }
@@ -108,16 +110,19 @@ struct ClipboardSync {
   private mutating func run() throws(CommandFailure) -> ExitCode {
     if case .lost(let reason) = try desktop.read(stopsAt: signals.rawValue) {
       throw CommandFailure(
-        "the desktop does not answer (\(reason)); run this command in a terminal of the desktop")
+        localized(
+          "the desktop does not answer ({reason}); run this command in a terminal of the desktop",
+          ["reason": reason]))
     }
     if !desktop.knowsPasswords {
-      Self.tell("xsel cannot see which copies are passwords, so they are synced; install xclip")
+      Self.tell(
+        localized("xsel cannot see which copies are passwords, so they are synced; install xclip"))
     }
     try readDesktop()
     let question = ClipboardQuestion.list.json
     _ = try itemToWrite(in: session.send(.show(app: ClipboardApp().name, question)))
     try startWatcher()
-    Self.tell("the clipboard of this desktop is synced; Ctrl-C ends it")
+    Self.tell(localized("the clipboard of this desktop is synced; Ctrl-C ends it"))
     while true {
       guard let home = try connect() else { continue }
       events: while true {
@@ -173,7 +178,8 @@ struct ClipboardSync {
     } catch {
       // It was removed meanwhile, or the process that holds the home has ended.
       guard let message = error.message else { throw error }
-      Self.tell("an item was not copied to the desktop: \(message)")
+      Self.tell(
+        localized("an item was not copied to the desktop: {reason}", ["reason": message]))
     }
   }
 
@@ -233,7 +239,7 @@ struct ClipboardSync {
     case .contents(let contents):
       if loss != nil {
         loss = nil
-        Self.tell("the desktop answers again")
+        Self.tell(localized("the desktop answers again"))
         if watcher == nil { try startWatcher() }
       }
       try handle(contents)
@@ -271,12 +277,15 @@ struct ClipboardSync {
       }
     }
     mirror.handleFailedSend()
-    Self.tell("a copy was not synced: \(reason)")
+    Self.tell(localized("a copy was not synced: {reason}", ["reason": reason]))
   }
 
   /// The session has ended, or the desktop starts anew. It is tried again for as long as this runs.
   private mutating func handleLoss(_ reason: String) {
-    if loss == nil { Self.tell("the desktop does not answer (\(reason)); waiting for it") }
+    if loss == nil {
+      Self.tell(
+        localized("the desktop does not answer ({reason}); waiting for it", ["reason": reason]))
+    }
     let milliseconds = min((loss?.milliseconds ?? 500) * 2, Self.retryMillisecondsMax)
     loss = (reason, milliseconds)
     readsAt = SystemClock.instant().advanced(milliseconds: milliseconds)
@@ -327,10 +336,14 @@ struct ClipboardSync {
     let hasX11 = getenv("DISPLAY").map { $0.pointee != 0 } ?? false
     guard hasX11, let other = DesktopClipboard.ofX11(DesktopClipboard.isInstalled) else {
       throw CommandFailure(
-        "this Wayland desktop lets no program watch its clipboard (wl-paste --watch fails); "
-          + "install the package xclip, then try again")
+        localized(
+          "this Wayland desktop lets no program watch its clipboard (wl-paste --watch fails); "
+            + "install the package xclip, then try again"))
     }
-    Self.tell("this Wayland desktop lets no program watch its clipboard; using \(other.tool)")
+    Self.tell(
+      localized(
+        "this Wayland desktop lets no program watch its clipboard; using {program}",
+        ["program": other.tool.rawValue]))
     desktop = other
   }
 
@@ -355,11 +368,14 @@ struct ClipboardSync {
       _ = try TerminalOutput.printed(json.text)
       return
     }
-    let characters = count == 1 ? "1 character" : "\(count) characters"
     let sentence =
       side == "account"
-      ? "\(characters) from this desktop are the newest item"
-      : "\(characters) from another device are on this desktop"
+      ? localized(
+        count: count, one: "{count} character from this desktop are the newest item",
+        many: "{count} characters from this desktop are the newest item")
+      : localized(
+        count: count, one: "{count} character from another device are on this desktop",
+        many: "{count} characters from another device are on this desktop")
     _ = try TerminalOutput.printed("\(CalendarTime.clockWithSeconds(wall))  \(sentence)")
   }
 

@@ -1,6 +1,7 @@
 import Glibc
 import LockstepApps
 import LockstepCommandLine
+import LockstepLanguage
 
 /// The clipboard of the desktop's session, by programs that read and write it. The primary
 /// selection (what is marked with the mouse) is left alone.
@@ -29,17 +30,20 @@ struct DesktopClipboard: Hashable {
     if isX11, let clipboard = ofX11(hasProgram) { return clipboard }
     if isWayland {
       throw CommandFailure(
-        "the clipboard of this Wayland desktop is read and written by wl-paste and wl-copy, which "
-          + "are not installed; install the package wl-clipboard, then try again")
+        localized(
+          "the clipboard of this Wayland desktop is read and written by wl-paste and wl-copy, "
+            + "which are not installed; install the package wl-clipboard, then try again"))
     }
     if isX11 {
       throw CommandFailure(
-        "the clipboard of this X11 desktop is read and written by xclip or xsel, and neither is "
-          + "installed; install the package xclip, then try again")
+        localized(
+          "the clipboard of this X11 desktop is read and written by xclip or xsel, and neither is "
+            + "installed; install the package xclip, then try again"))
     }
     throw CommandFailure(
-      "there is no desktop here, as neither WAYLAND_DISPLAY nor DISPLAY is set; run this command "
-        + "in a terminal of the desktop, or as a service of its session")
+      localized(
+        "there is no desktop here, as neither WAYLAND_DISPLAY nor DISPLAY is set; run this "
+          + "command in a terminal of the desktop, or as a service of its session"))
   }
 
   /// Returns nil if no program for X11 is installed.
@@ -161,7 +165,7 @@ struct DesktopClipboard: Hashable {
     let lowercased = text.lowercased()
     guard signs.contains(where: { lowercased.contains($0) }) else { return .contents(.nothing) }
     return .lost(
-      Log.oneLine(text.split(separator: "\n").first.map(String.init) ?? "no answer"))
+      Log.oneLine(text.split(separator: "\n").first.map(String.init) ?? localized("no answer")))
   }
 
   /// Starts a program that holds the text for others.

@@ -1,6 +1,8 @@
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
+import LockstepTerminal
 import Testing
 
 /// A person copies items on this device and on others.
@@ -24,6 +26,29 @@ struct ClipboardAppTests {
         "  1     now  phone         two lines", "  2     now  phone         one",
       ])
     #expect(try table.view(["show": "item", "item": "2"]).json["content"] == "one")
+  }
+
+  @Test func aListIsInTheLanguageOfThePerson() throws {
+    var table = table
+    table.names = [table.device: "電話"]
+    try Language.japanese {
+      #expect(try table.view(["show": "list"]).lines == ["コピーした項目はまだありません"])
+      #expect(try table.order(["do": "add", "content": "one"]).lines == ["追加しました：one"])
+      try table.order(["do": "add", "content": "two"])
+      #expect(try table.order(["do": "pin", "item": "2"]).lines == ["ピン留めしました：one"])
+    }
+    let rows = try Language.chinese { try table.view(["show": "list"]).lines }
+    #expect(rows.map { $0.hasPrefix("  1") } == [true, false])
+    #expect(rows[0].hasSuffix("  電話          [已固定] one"), "\(rows)")
+    // The columns stand below each other, since each character has two.
+    let starts = rows.compactMap { row in
+      row.firstRange(of: "電話").map { RowText.width(of: String(row[..<$0.lowerBound])) }
+    }
+    #expect(Set(starts).count == 1 && starts.count == 2)
+    #expect(
+      try Language.chinese { try table.order(["do": "clear"]).lines } == [
+        "已移除 1 个项目", "保留了 1 个已固定的项目；要一并移除，请运行 lockstep clipboard clear --all",
+      ])
   }
 
   @Test func itemsAreRemovedByTheirNumberAndAllAtOnce() throws {
