@@ -273,7 +273,10 @@ let package = Package(
       "Dashboard", ["JSON", "Model", "Client", "Terminal", "Apps", "CommandLine", "Dashboard"]),
     tests("WebAssets", ["Wire", "WebAssets", "ModuleBundler"]),
     tests(
-      "Command", ["JSON", "Model", "Wire", "Apps", "Lockstep", "CommandLine", "Home", "Command"]),
+      "Command",
+      [
+        "JSON", "Language", "Model", "Wire", "Apps", "Lockstep", "CommandLine", "Home", "Command",
+      ]),
     .testTarget(
       name: "LockstepTests",
       dependencies: ["Lockstep"]

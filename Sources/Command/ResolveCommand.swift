@@ -2,6 +2,7 @@ import Glibc
 import LockstepApps
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepWire
 
@@ -37,7 +38,8 @@ enum ResolveCommand {
 
   private static func run(_ table: RuleTable?) throws(CommandFailure) -> ExitCode {
     if isatty(STDIN_FILENO) == 1 {
-      TerminalOutput.writeToStandardError("lockstep resolve: one case a line, then Ctrl-D\n")
+      let prompt = localized("one case a line, then Ctrl-D")
+      TerminalOutput.writeToStandardError("lockstep resolve: \(prompt)\n")
     }
     var session = ResolveSession(table: table)
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -59,7 +61,9 @@ enum ResolveCommand {
         var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         _ = poll(&wanted, 1, -1)
       } else if errno != EINTR {
-        throw CommandFailure("cannot read the cases: \(String(cString: strerror(errno)))")
+        throw CommandFailure(
+          localized(
+            "cannot read the cases: {error}", ["error": String(cString: strerror(errno))]))
       }
     }
   }
@@ -92,7 +96,9 @@ private struct ResolveSession {
   private mutating func answer(_ line: LineReader.Line) throws(CommandFailure) {
     number += 1
     switch line {
-    case .tooLong: try complain("longer than \(Limits.resolveLineBytes) bytes")
+    case .tooLong:
+      try complain(
+        localized("longer than {count} bytes", ["count": String(Limits.resolveLineBytes)]))
     case .text(let bytes):
       // A line of white space (RFC 8259 section 2) contains no case.
       if bytes.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { return }
@@ -109,7 +115,9 @@ private struct ResolveSession {
     // Earlier answers must precede the error if both go to the same file.
     try flush()
     sawBadLine = true
-    TerminalOutput.writeToStandardError("lockstep resolve: line \(number): \(reason)\n")
+    let note = localized(
+      "line {number}: {reason}", ["number": String(number), "reason": reason])
+    TerminalOutput.writeToStandardError("lockstep resolve: \(note)\n")
   }
 
   private mutating func flush() throws(CommandFailure) {
@@ -131,7 +139,7 @@ package enum ResolveCase {
   /// - Parameter table: Rules of the types; nil: those of the apps.
   package static func answer(to line: [UInt8], _ table: RuleTable? = nil) throws(Fault) -> [UInt8] {
     let value = try parsed(line)
-    guard value.members != nil else { throw Fault(reason: "a case is a JSON object") }
+    guard value.members != nil else { throw Fault(reason: localized("a case is a JSON object")) }
     let resolver = try resolver(of: value, table)
     let conflict = Conflict(
       base: try base(of: value), local: try version("local", of: value),
@@ -144,7 +152,7 @@ package enum ResolveCase {
   {
     if let rules = value["rules"] {
       guard value["type"] == nil else {
-        throw Fault(reason: "give either \"type\" or \"rules\", not both")
+        throw Fault(reason: localized("give either \"type\" or \"rules\", not both"))
       }
       do throws(RuleFault) {
         return RuleResolver(try MergeRules(rules, place: "\"rules\""))
@@ -155,18 +163,21 @@ package enum ResolveCase {
     guard let type = value["type"] else {
       throw Fault(
         reason: value["case"] == nil
-          ? "\"type\" is missing; give it, or \"rules\" in its place"
-          : "give what stands under \"case\", not the whole vector")
+          ? localized("\"type\" is missing; give it, or \"rules\" in its place")
+          : localized("give what stands under \"case\", not the whole vector"))
     }
-    guard let name = type.string else { throw Fault(reason: "\"type\" is no string") }
+    guard let name = type.string else {
+      throw Fault(reason: localized("\"type\" is no string"))
+    }
+    let values = ["type": Log.oneLine(name)]
     if let table {
       guard let rules = Name(name).flatMap({ table.rules(for: $0) }) else {
-        throw Fault(reason: "the rules have no record type \"\(Log.oneLine(name))\"")
+        throw Fault(reason: localized("the rules have no record type \"{type}\"", values))
       }
       return RuleResolver(rules)
     }
     guard let resolver = AppCatalog.resolver(forType: name) else {
-      throw Fault(reason: "no app here knows the record type \"\(Log.oneLine(name))\"")
+      throw Fault(reason: localized("no app here knows the record type \"{type}\"", values))
     }
     return resolver
   }
@@ -186,12 +197,14 @@ package enum ResolveCase {
 
   private static func version(_ side: String, of value: JSONValue) throws(Fault) -> Version {
     guard let version = value[side], version.members != nil else {
-      throw Fault(reason: "\"\(side)\" is no version of a record")
+      throw Fault(reason: localized("\"{side}\" is no version of a record", ["side": side]))
     }
-    guard let name = version["name"]?.string else { throw fault(side, "name", "a string") }
-    guard let device = version["device"]?.string else { throw fault(side, "device", "a string") }
+    guard let name = version["name"]?.string else { throw notText("name", side) }
+    guard let device = version["device"]?.string else { throw notText("device", side) }
     guard let modifiedAt = version["modifiedAt"]?.int64 else {
-      throw fault(side, "modifiedAt", "a whole number of milliseconds")
+      throw Fault(
+        reason: localized(
+          "\"modifiedAt\" of \"{side}\" must be a whole number of milliseconds", ["side": side]))
     }
     let fields = try fields(of: version, side)
     return Version(name: name, fields: fields, modifiedAt: modifiedAt, device: device)
@@ -200,16 +213,23 @@ package enum ResolveCase {
   /// Returns nil for a delete: its fields are null, and `deleted`, if given, is true.
   private static func fields(of version: JSONValue, _ side: String) throws(Fault) -> JSONValue? {
     guard let fields = version["fields"], fields.isNull || fields.members != nil else {
-      throw fault(side, "fields", "a JSON object, or null for a delete")
+      throw Fault(
+        reason: localized(
+          "\"fields\" of \"{side}\" must be a JSON object, or null for a delete", ["side": side]))
     }
     if let deleted = version["deleted"], deleted.bool != fields.isNull {
-      throw fault(side, "deleted", "true where \"fields\" is null and false elsewhere")
+      throw Fault(
+        reason: localized(
+          "\"deleted\" of \"{side}\" must be true where \"fields\" is null and false elsewhere",
+          ["side": side]))
     }
     return fields.isNull ? nil : fields
   }
 
-  private static func fault(_ side: String, _ member: String, _ wanted: String) -> Fault {
-    Fault(reason: "\"\(member)\" of \"\(side)\" must be \(wanted)")
+  private static func notText(_ member: String, _ side: String) -> Fault {
+    Fault(
+      reason: localized(
+        "\"{member}\" of \"{side}\" must be a string", ["member": member, "side": side]))
   }
 
   private static func form(_ resolution: Resolution) -> JSONValue {
@@ -236,14 +256,18 @@ enum RulesFile {
     guard descriptor >= 0 else {
       let reason = String(cString: strerror(errno))
       throw CommandFailure(
-        "the rules \(path) cannot be read: \(reason); give the path of a file as in docs/rules.md")
+        localized(
+          "the rules {path} cannot be read: {error}; give the path of a file as in docs/rules.md",
+          ["path": path, "error": reason]))
     }
     let file = PlainFile(path: path, descriptor: descriptor)
     let bytes = try file.contents(atMost: Limits.rulesFileBytes, path)
     do throws(RuleFault) {
       return try RuleTable(parsing: bytes)
     } catch {
-      throw CommandFailure("\(path): \(error.reason); see docs/rules.md")
+      throw CommandFailure(
+        localized(
+          "{path}: {reason}; see docs/rules.md", ["path": path, "reason": error.reason]))
     }
   }
 }

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Order to the vault.
@@ -10,7 +11,7 @@ package enum VaultAction: String, CaseIterable, Sendable {
 
   package init(json: JSONValue) throws(EditRefusal) {
     guard let action = json["do"]?.string.flatMap(Self.init(rawValue:)) else {
-      throw EditRefusal("the vault does not know that order")
+      throw EditRefusal(localized("the vault does not know that order"))
     }
     self = action
   }
@@ -26,7 +27,7 @@ package enum VaultQuestion: String, CaseIterable, Sendable {
 
   package init(json: JSONValue) throws(EditRefusal) {
     guard let question = json["show"]?.string.flatMap(Self.init(rawValue:)) else {
-      throw EditRefusal("the vault has no such view")
+      throw EditRefusal(localized("the vault has no such view"))
     }
     self = question
   }

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 
@@ -67,10 +68,12 @@ package struct VaultApp: App {
     switch try VaultQuestion(json: question) {
     case .files:
       let contents = VaultContents(state.records, seal: seal())
-      return contents.view(contents.files, of: state, empty: "there is no file in the vault yet")
+      return contents.view(
+        contents.files, of: state, empty: localized("there is no file in the vault yet"))
     case .conflicts:
       let contents = VaultContents(state.records, seal: seal())
-      return contents.view(contents.copies, of: state, empty: "there are no conflict copies")
+      return contents.view(
+        contents.copies, of: state, empty: localized("there are no conflict copies"))
     case .codes: return VaultApp.codes(of: state)
     }
   }
@@ -102,8 +105,15 @@ package struct VaultApp: App {
       resolvedCount += 1
     }
     let left = waiting.count - resolvedCount
-    var lines = [resolvedCount == 1 ? "1 conflict settled" : "\(resolvedCount) conflicts settled"]
-    if left > 0 { lines.append("\(left) cannot be: this device cannot read both sides") }
+    var lines = [
+      localized(
+        count: resolvedCount, one: "{count} conflict settled", many: "{count} conflicts settled")
+    ]
+    if left > 0 {
+      lines.append(
+        localized(
+          "{count} cannot be: this device cannot read both sides", ["count": String(left)]))
+    }
     return AppOutcome(
       steps,
       view: AppView(
@@ -122,16 +132,18 @@ package struct VaultApp: App {
   private static func removalEdit(_ record: Record) -> EditRequest {
     EditRequest(key: record.key, type: fileType) { context throws(EditRefusal) in
       guard context.current?.fields == record.fields else {
-        throw EditRefusal("a conflict copy has just changed; look at them again")
+        throw EditRefusal(localized("a conflict copy has just changed; look at them again"))
       }
       return nil
     }
   }
 
   private static func removalLines(removed: Int, left: Int) -> [String] {
-    let gone = removed == 1 ? "1 conflict copy removed" : "\(removed) conflict copies removed"
+    let gone = localized(
+      count: removed, one: "{count} conflict copy removed", many: "{count} conflict copies removed")
     if left == 0 { return [gone] }
-    let stays = left == 1 ? "1 differs from its file and stays" : "\(left) differ and stay"
+    let stays = localized(
+      count: left, one: "{count} differs from its file and stays", many: "{count} differ and stay")
     return [gone, stays]
   }
 
@@ -148,7 +160,7 @@ package struct VaultApp: App {
     }
     return AppView(
       json: ["codes": .array(codes)],
-      lines: [codes.count == 1 ? "1 code waits" : "\(codes.count) codes wait"])
+      lines: [localized(count: codes.count, one: "{count} code waits", many: "{count} codes wait")])
   }
 }
 

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -79,7 +80,12 @@ package struct VaultContents: Sendable {
 
   package func view(_ shown: [File], of state: AppState, empty: String) -> AppView {
     let name = shown.map { RowText.width(of: RowText.line($0.manifest.file)) }.max() ?? 0
-    let rows = shown.map { row($0, min(name, 48), of: state) } + problemLines
+    let ages = shown.map { RowText.age(of: $0.record.modifiedAt, at: state.now) }
+    let ageColumns = ages.map(RowText.width(of:)).reduce(6, max)
+    let files = zip(shown, ages).map { file, age in
+      row(file, min(name, 48), RowText.right(age, ageColumns), of: state)
+    }
+    let rows = files + problemLines
     return AppView(
       json: [
         "files": .array(shown.map { json($0, of: state) }),
@@ -111,20 +117,21 @@ package struct VaultContents: Sendable {
       .setting("isNeedless", to: .bool(isRedundant(file)))
   }
 
-  private func row(_ file: File, _ width: Int, of state: AppState) -> String {
-    var note = ""
+  private func row(_ file: File, _ width: Int, _ age: String, of state: AppState) -> String {
+    var columns = [
+      RowText.left(RowText.line(file.manifest.file), width),
+      RowText.right(RowText.bytes(Int64(file.manifest.size)), 10), age,
+      RowText.line(state.name(of: file.record.device)),
+    ]
     if let original = file.copyOf {
-      note = isRedundant(file) ? "  [same as " : "  [other version of "
-      note += RowText.line(original) + "]"
+      let values = ["file": RowText.line(original)]
+      columns.append(
+        isRedundant(file)
+          ? localized("[same as {file}]", values) : localized("[other version of {file}]", values))
     }
     // In a vault with a key, a plain record may come from outside the account.
-    if hasKey && !file.isSealed { note += "  [not sealed]" }
-    return [
-      RowText.left(RowText.line(file.manifest.file), width),
-      RowText.right(RowText.bytes(Int64(file.manifest.size)), 10),
-      RowText.right(RowText.age(of: file.record.modifiedAt, at: state.now), 6),
-      RowText.line(state.name(of: file.record.device)) + note,
-    ].joined(separator: "  ")
+    if hasKey && !file.isSealed { columns.append(localized("[not sealed]")) }
+    return columns.joined(separator: "  ")
   }
 
   /// Sentences about the records that this device cannot read.
@@ -132,18 +139,33 @@ package struct VaultContents: Sendable {
     VaultProblem.allCases.compactMap { problem in
       let count = unreadable.count { $0.problem == problem }
       if count == 0 { return nil }
-      let files = count == 1 ? "1 file is" : "\(count) files are"
-      return switch problem {
-      case .noKey:
-        "\(files) sealed, and this device does not have the vault's key: give it a code from "
-          + "lockstep agent pair of a device that has it, with lockstep vault unlock"
-      case .otherKey:
-        "\(files) sealed with another key than this device's: bring the right one with "
-          + "lockstep vault restore"
-      case .unreadable:
-        "\(files) not readable, and written by no device that has the vault's key: add the file "
-          + "again on a device that still has it"
-      }
+      return VaultContents.text(of: problem, count)
+    }
+  }
+
+  private static func text(of problem: VaultProblem, _ count: Int) -> String {
+    switch problem {
+    case .noKey:
+      localized(
+        count: count,
+        one: "{count} file is sealed, and this device does not have the vault's key: give it a "
+          + "code from lockstep agent pair of a device that has it, with lockstep vault unlock",
+        many: "{count} files are sealed, and this device does not have the vault's key: give it a "
+          + "code from lockstep agent pair of a device that has it, with lockstep vault unlock")
+    case .otherKey:
+      localized(
+        count: count,
+        one: "{count} file is sealed with another key than this device's: bring the right one "
+          + "with lockstep vault restore",
+        many: "{count} files are sealed with another key than this device's: bring the right one "
+          + "with lockstep vault restore")
+    case .unreadable:
+      localized(
+        count: count,
+        one: "{count} file is not readable, and written by no device that has the vault's key: "
+          + "add the file again on a device that still has it",
+        many: "{count} files are not readable, and written by no device that has the vault's key: "
+          + "add the file again on a device that still has it")
     }
   }
 }

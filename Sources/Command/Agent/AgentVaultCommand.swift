@@ -6,6 +6,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepTerminal
 
 /// `lockstep vault`: files that are kept the same on all devices.
@@ -78,14 +79,18 @@ enum AgentVaultCommand {
       let name = Log.oneLine(file.name)
       switch file.state {
       case .synced:
-        let size = file.size.map { ", \(ByteCount.text($0))" } ?? ", deleted"
-        _ = try TerminalOutput.printed("\(name) is synced\(size)")
-      case .error: throw CommandFailure("\(name): \(file.reason ?? "it cannot be synced")")
+        let size = file.size.map(ByteCount.text)
+        _ = try TerminalOutput.printed(
+          size.map { localized("{file} is synced, {size}", ["file": name, "size": $0]) }
+            ?? localized("{file} is synced, deleted", ["file": name]))
+      case .error:
+        throw CommandFailure("\(name): \(file.reason ?? localized("it cannot be synced"))")
       case .unknown, .syncing, .uploading, .downloading:
-        _ = try TerminalOutput.printed("\(name) will be synced")
-        let reason = file.reason ?? "it is not synced yet"
-        TerminalOutput.writeToStandardError(
-          "lockstep: \(Log.oneLine(reason)); lockstep agent run continues to sync it\n")
+        _ = try TerminalOutput.printed(localized("{file} will be synced", ["file": name]))
+        let reason = Log.oneLine(file.reason ?? localized("it is not synced yet"))
+        let note = localized(
+          "{reason}; lockstep agent run continues to sync it", ["reason": reason])
+        TerminalOutput.writeToStandardError("lockstep: \(note)\n")
       }
     }
     return .success
@@ -105,11 +110,13 @@ enum AgentVaultCommand {
   private static func absolute(_ path: String) throws(CommandFailure) -> String {
     if path.hasPrefix("/") { return path }
     guard let here = getcwd(nil, 0) else {
-      throw CommandFailure("this folder is gone; change to another one, then try again")
+      throw CommandFailure(
+        localized("this folder is gone; change to another one, then try again"))
     }
     defer { free(here) }
     guard let folder = String(validatingCString: here) else {
-      throw CommandFailure("this folder's name is not UTF-8; give the file's absolute path")
+      throw CommandFailure(
+        localized("this folder's name is not UTF-8; give the file's absolute path"))
     }
     return FilePath.joined(folder, path)
   }
@@ -167,7 +174,7 @@ enum AgentVaultCommand {
     }
     let lines = events.map { VaultHistory.line($0, deviceNames: names) }
     return try TerminalOutput.printed(
-      lines.isEmpty ? "nothing has happened yet" : lines.joined(separator: "\n"))
+      lines.isEmpty ? localized("nothing has happened yet") : lines.joined(separator: "\n"))
   }
 
   private static let forget = Command(
@@ -180,7 +187,9 @@ enum AgentVaultCommand {
       let answer = try session.send(.mirror(request))
       if arguments[AgentCommand.json] { return try TerminalOutput.printed(answer.text) }
       return try TerminalOutput.printed(
-        "\(Log.oneLine(answer["path"]?.string ?? "")) is no longer synced; the file itself stays")
+        localized(
+          "{path} is no longer synced; the file itself stays",
+          ["path": Log.oneLine(answer["path"]?.string ?? "")]))
     }
   }
 
@@ -203,7 +212,9 @@ enum AgentVaultCommand {
     }
     guard word == "clean" else {
       throw CommandFailure(
-        "\u{201C}\(word)\u{201D} is not an action; the only one is clean", exitCode: .usage)
+        localized(
+          "\u{201C}{word}\u{201D} is not an action; the only one is clean", ["word": word]),
+        exitCode: .usage)
     }
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let (view, _) = try AgentApp.perform(session, app, VaultAction.clean.json)

@@ -4,6 +4,7 @@ import LockstepApps
 import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 
 /// `lockstep vault unlock`, `phrase`, `restore` and `new-key`: get, print, restore and
 /// replace the vault's key.
@@ -30,7 +31,9 @@ enum AgentVaultKeyCommands {
       let member = try HomeAccess(of: session)
       let key = try VaultKeys.unlock(typed.code, session.folder, VaultRecords(member))
       try resolveConflicts(session)
-      return try printKey(key, "this device opens the vault", arguments)
+      let values = ["key": key.id]
+      return try printKey(
+        key, localized("this device opens the vault (key {key})", values), arguments)
     }
   }
 
@@ -51,27 +54,26 @@ enum AgentVaultKeyCommands {
     try VaultKeys.requireOwn(folder)
     guard let key = try VaultKeyFile(folder).key() else {
       throw CommandFailure(
-        "this device does not have the vault's key, so it has no phrase; print it on a "
-          + "device that has the key, or get the key with lockstep vault unlock --home "
-          + folder.path)
+        localized(
+          "this device does not have the vault's key, so it has no phrase; print it on a "
+            + "device that has the key, or get the key with lockstep vault unlock --home {home}",
+          ["home": folder.path]))
     }
     guard arguments[isShown] || TerminalOutput.standard.isTerminal else {
       throw CommandFailure(
-        "the phrase is a secret, and standard output is not a terminal; print it with --show")
+        localized(
+          "the phrase is a secret, and standard output is not a terminal; print it with --show"))
     }
     let phrase = VaultPhrase.text(of: key)
     if arguments[AgentCommand.json] {
       let json: JSONValue = ["phrase": .string(phrase), "key": .string(key.id)]
       return try TerminalOutput.printed(json.text)
     }
-    return try TerminalOutput.printed(
-      """
-      \(phrase)
-
-      Write these \(VaultPhrase.wordCount) words down and keep them away from your devices. They \
-      open the vault
-      when all devices are lost: lockstep vault restore, on a device of the account.
-      """)
+    let advice = localized(
+      "Write these {count} words down and keep them away from your devices. They open the vault\n"
+        + "when all devices are lost: lockstep vault restore, on a device of the account.",
+      ["count": String(VaultPhrase.wordCount)])
+    return try TerminalOutput.printed("\(phrase)\n\n\(advice)")
   }
 
   static let givenPhrase = CommandOption.optional(
@@ -90,7 +92,7 @@ enum AgentVaultKeyCommands {
   ) { arguments throws(CommandFailure) in
     guard arguments[givenPhrase] == nil || arguments[givenPhrase] == "-" else {
       throw CommandFailure(
-        "a phrase on the command line can be seen by others; give it on standard input",
+        localized("a phrase on the command line can be seen by others; give it on standard input"),
         exitCode: .usage)
     }
     let key = try readPhrase()
@@ -106,7 +108,9 @@ enum AgentVaultKeyCommands {
         try VaultKeys.restore(key, session.folder, VaultRecords(member))
       }
       try resolveConflicts(session)
-      return try printKey(key, "this device opens the vault again", arguments)
+      let values = ["key": key.id]
+      return try printKey(
+        key, localized("this device opens the vault again (key {key})", values), arguments)
     }
   }
 
@@ -131,15 +135,20 @@ enum AgentVaultKeyCommands {
       let count = try unopened(session).count
       guard count == 0 || arguments[isForced] else {
         throw CommandFailure(
-          "\(count == 1 ? "1 file is" : "\(count) files are") sealed with a key that this device "
-            + "does not have: bring that key (lockstep vault unlock, or restore); --force "
-            + "gives up what is sealed with it")
+          localized(
+            count: count,
+            one: "{count} file is sealed with a key that this device does not have: bring that key "
+              + "(lockstep vault unlock, or restore); --force gives up what is sealed with it",
+            many: "{count} files are sealed with a key that this device does not have: bring that "
+              + "key (lockstep vault unlock, or restore); --force gives up what is sealed with it"))
       }
       let member = try HomeAccess(of: session)
       let key = try VaultKeys.replace(
         arguments[replaced], session.folder, VaultRecords(member))
       try resolveConflicts(session)
-      return try printKey(key, "the account's vault has this device's key", arguments)
+      let values = ["key": key.id]
+      return try printKey(
+        key, localized("the account's vault has this device's key (key {key})", values), arguments)
     }
   }
 
@@ -168,11 +177,12 @@ enum AgentVaultKeyCommands {
   /// Reads the nine words of the phrase; each may be on its own line.
   private static func readPhrase() throws(CommandFailure) -> VaultKey {
     let isTerminal = isatty(STDIN_FILENO) == 1
-    if isTerminal { TerminalOutput.writeToStandardError("Phrase: ") }
+    if isTerminal { TerminalOutput.writeToStandardError(localized("Phrase: ")) }
+    let noun = localized("the phrase")
     let text =
       isTerminal
       ? readLine() ?? ""
-      : try StandardInput.text(try StandardInput.read(atMost: 4 << 10, "the phrase"), "the phrase")
+      : try StandardInput.text(try StandardInput.read(atMost: 4 << 10, noun), noun)
     do throws(VaultPhrase.Fault) {
       return try VaultPhrase.key(from: text)
     } catch {
@@ -183,12 +193,20 @@ enum AgentVaultKeyCommands {
   static func explanation(_ fault: VaultPhrase.Fault) -> String {
     switch fault {
     case .letters(let count):
-      "a recovery phrase has \(VaultPhrase.wordCount) words of five letters, 45 letters in all, "
-        + "and this has \(count); nothing was changed"
+      localized(
+        "a recovery phrase has {words} words of five letters, {letters} letters in all, and this "
+          + "has {count}; nothing was changed",
+        [
+          "words": String(VaultPhrase.wordCount), "letters": String(VaultPhrase.wordCount * 5),
+          "count": String(count),
+        ])
     case .word(let place):
-      "word \(place) is misspelt: it cannot be in a recovery phrase; nothing was changed"
+      localized(
+        "word {place} is misspelt: it cannot be in a recovery phrase; nothing was changed",
+        ["place": String(place)])
     case .checksum:
-      "the checksum is wrong: a word is misspelt, or two are swapped; nothing was changed"
+      localized(
+        "the checksum is wrong: a word is misspelt, or two are swapped; nothing was changed")
     }
   }
 
@@ -198,6 +216,6 @@ enum AgentVaultKeyCommands {
     if arguments[AgentCommand.json] {
       return try TerminalOutput.printed(JSONValue.object([.init("key", .string(key.id))]).text)
     }
-    return try TerminalOutput.printed("\(sentence) (key \(key.id))")
+    return try TerminalOutput.printed(sentence)
   }
 }

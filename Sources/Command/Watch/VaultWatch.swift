@@ -6,6 +6,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -62,7 +63,8 @@ struct VaultView: WatchView {
   private func body(columns: Int) -> [ScreenRow] {
     guard let files else { return [ScreenRow(" …")] }
     if files.isEmpty {
-      return [ScreenRow(" no file is synced here; add one: lockstep vault add FILE")]
+      let advice = localized("no file is synced here; add one: lockstep vault add FILE")
+      return [ScreenRow(" " + advice)]
     }
     let width = min(40, files.map { RowText.width(of: RowText.line($0.name)) }.max() ?? 0)
     return files.flatMap { rows(of: $0, name: width, columns: columns) }
@@ -70,7 +72,7 @@ struct VaultView: WatchView {
 
   private func rows(of file: VaultFileStatus, name width: Int, columns: Int) -> [ScreenRow] {
     let name = ScreenRow(" " + RowText.line(file.name)).cut(to: width + 1).padded(to: width + 1)
-    let state = ScreenRow(file.state.rawValue, style(of: file.state)).padded(to: 11)
+    let state = ScreenRow(file.state.text, style(of: file.state)).padded(to: 11)
     var row = name + "  " + state + "  "
     let progress = file.progress
     if progress.isEmpty {
@@ -127,7 +129,9 @@ enum VaultWatch {
         // limited.
         switch session.connection.next(milliseconds: 1_000) {
         case .line(let line):
-          if let mirror = line["mirror"] { _ = try TerminalOutput.printed(mirror.text) }
+          if let mirror = line["mirror"] {
+            _ = try TerminalOutput.printed(VaultFileStatus.withoutTranslations(mirror).text)
+          }
         case .timeout: if TerminalOutput.standard.hasNoReader { return .success }
         case .closed: break lines
         case .other: break

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import LockstepCrypto
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Identity, size and times of a file. If they are unchanged, the file was not written since, and
@@ -67,7 +68,7 @@ enum FileInfo: Hashable, Sendable {
   case file(FileSignature, FileRights)
   case folder(FolderMark)
   /// Another kind of file, or the system returns an error; a sentence for a person.
-  case unsupported(String)
+  case unsupported(LocalizedText)
 
   /// Mode and owner of a file.
   struct FileRights: Hashable, Sendable {
@@ -83,9 +84,8 @@ enum FileInfo: Hashable, Sendable {
     var status = stat()
     guard lstat(path, &status) == 0 else {
       let code = errno
-      self =
-        code == ENOENT || code == ENOTDIR
-        ? .absent : .unsupported("\(path) cannot be examined: \(FileInfo.text(code))")
+      let isAbsent = code == ENOENT || code == ENOTDIR
+      self = isAbsent ? .absent : .unsupported(FileInfo.unexamined(path, code))
       return
     }
     switch status.st_mode & S_IFMT {
@@ -94,14 +94,25 @@ enum FileInfo: Hashable, Sendable {
         FileSignature(status),
         FileRights(mode: status.st_mode & 0o7777, owner: status.st_uid, group: status.st_gid))
     case S_IFDIR: self = .folder(FolderMark(FileSignature(status)))
-    default: self = .unsupported("\(path) is not a regular file; replace it with one, or forget it")
+    default:
+      self = .unsupported(
+        LocalizedText(
+          localized(
+            "{path} is not a regular file; replace it with one, or forget it", ["path": path])))
     }
   }
 
+  private static func unexamined(_ path: String, _ code: Int32) -> LocalizedText {
+    LocalizedText(
+      localized("{path} cannot be examined: {error}", ["path": path, "error": text(code)]))
+  }
+
+  /// Returns the system's text about an error, with the next step if there is one.
   static func text(_ code: Int32) -> String {
-    code == ENOSPC || code == EDQUOT || code == EFBIG
-      ? "\(String(cString: strerror(code))); free disk space, then the device retries"
-      : String(cString: strerror(code))
+    let english = String(cString: strerror(code))
+    let error = Language.current.translation(of: english) ?? english
+    guard code == ENOSPC || code == EDQUOT || code == EFBIG else { return error }
+    return localized("{error}; free disk space, then the device retries", ["error": error])
   }
 }
 
@@ -146,8 +157,9 @@ final class FileContent {
     // Non-blocking: opening a pipe in the file's place would otherwise never return.
     let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     if descriptor < 0 {
-      if errno == ENOENT { throw .changed }
-      throw .problem("\(path) cannot be read: \(FileInfo.text(errno))")
+      let code = errno
+      if code == ENOENT { throw .changed }
+      throw FileContent.failure(path, code)
     }
     self.path = path
     self.descriptor = descriptor
@@ -182,7 +194,13 @@ final class FileContent {
     }
   }
 
-  private var failure: VaultFault { .problem("\(path) cannot be read: \(FileInfo.text(errno))") }
+  private var failure: VaultFault { FileContent.failure(path, errno) }
+
+  private static func failure(_ path: String, _ code: Int32) -> VaultFault {
+    .problem(
+      LocalizedText(
+        localized("{path} cannot be read: {error}", ["path": path, "error": FileInfo.text(code)])))
+  }
 
   /// Returns the hash of the whole file, and its signature. Throws `changed` if it was written
   /// meanwhile. `pause`: called between reads; an error from it ends the reading.

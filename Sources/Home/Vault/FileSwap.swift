@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import LockstepCrypto
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Replacement or removal of one file, such that nothing that another program writes meanwhile is
@@ -73,7 +74,7 @@ package struct FileSwap: Hashable, Sendable {
   private func createFile() throws(VaultFault) -> End {
     if linux_rename_new(temporary, path) == 0 { return .done }
     if errno == EEXIST { return .changed }
-    throw failure("written", errno)
+    throw failure(.write, errno)
   }
 
   private func exchange(_ canExchange: Bool) throws(VaultFault) -> End {
@@ -83,16 +84,16 @@ package struct FileSwap: Hashable, Sendable {
       if linux_exchange(temporary, path) == 0 { return try finishExchange(temporary) }
       let code = errno
       if code == ENOENT { return .changed }
-      guard [EINVAL, ENOSYS, ENOTSUP].contains(code) else { throw failure("replaced", code) }
+      guard [EINVAL, ENOSYS, ENOTSUP].contains(code) else { throw failure(.replace, code) }
     }
     // For a moment no file exists: readers may miss it, but no writer's work is lost.
     guard rename(path, oldPath) == 0 else {
       if errno == ENOENT { return .changed }
-      throw failure("replaced", errno)
+      throw failure(.replace, errno)
     }
     if linux_rename_new(temporary, path) == 0 { return try finishExchange(oldPath) }
     let code = errno
-    if linux_rename_new(oldPath, path) == 0 { throw failure("replaced", code) }
+    if linux_rename_new(oldPath, path) == 0 { throw failure(.replace, code) }
     // Another program has created a file meanwhile.
     unlink(temporary)
     return isExpected(oldPath) ? removeFile(oldPath, .changed) : .kept(at: oldPath)
@@ -104,7 +105,7 @@ package struct FileSwap: Hashable, Sendable {
       return isExpected(place) ? removeFile(place, .done) : .kept(at: place)
     }
     // The path contained a folder, not the file to be replaced: undo the exchange.
-    guard linux_exchange(place, path) == 0 else { throw failure("replaced", errno) }
+    guard linux_exchange(place, path) == 0 else { throw failure(.replace, errno) }
     return .changed
   }
 
@@ -114,7 +115,7 @@ package struct FileSwap: Hashable, Sendable {
     try refuseWriters()
     guard rename(path, temporary) == 0 else {
       if errno == ENOENT { return .changed }
-      throw failure("removed", errno)
+      throw failure(.remove, errno)
     }
     defer { FileSwap.syncFolder(FilePath.folder(of: path)) }
     if isExpected(temporary) { return removeFile(temporary, .done) }
@@ -144,7 +145,10 @@ package struct FileSwap: Hashable, Sendable {
   private func refuseWriters() throws(VaultFault) {
     if try FileContent(path).hasWriters {
       throw .waiting(
-        "another program has \(path) open for writing; it is replaced once that program closes it")
+        LocalizedText(
+          localized(
+            "another program has {path} open for writing; it is replaced once that program closes "
+              + "it", ["path": path])))
     }
   }
 
@@ -170,8 +174,20 @@ package struct FileSwap: Hashable, Sendable {
     return end
   }
 
-  private func failure(_ what: String, _ code: Int32) -> VaultFault {
-    .problem("\(path) cannot be \(what): \(FileInfo.text(code))")
+  private enum Operation {
+    case write, replace, remove
+  }
+
+  private func failure(_ operation: Operation, _ code: Int32) -> VaultFault {
+    .problem(LocalizedText(text(operation, ["path": path, "error": FileInfo.text(code)])))
+  }
+
+  private func text(_ operation: Operation, _ values: [String: String]) -> String {
+    switch operation {
+    case .write: localized("{path} cannot be written: {error}", values)
+    case .replace: localized("{path} cannot be replaced: {error}", values)
+    case .remove: localized("{path} cannot be removed: {error}", values)
+    }
   }
 
   /// Makes the names in a folder durable against a power failure, if the file system supports it.
@@ -207,7 +223,12 @@ final class FreshFile {
   }
 
   private var failure: VaultFault {
-    .problem("\(FilePath.folder(of: path)) cannot be written to: \(FileInfo.text(errno))")
+    let code = errno
+    return .problem(
+      LocalizedText(
+        localized(
+          "{folder} cannot be written to: {error}",
+          ["folder": FilePath.folder(of: path), "error": FileInfo.text(code)])))
   }
 
   func add(_ more: [UInt8]) throws(VaultFault) {

@@ -7,6 +7,7 @@ import LockstepCommandLine
 import LockstepCrypto
 import LockstepEventLoop
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepTerminal
@@ -139,9 +140,9 @@ final class VaultEngine {
       case .problem(let reason):
         if tracks[name]?.reason != reason {
           var event = VaultHistory.Event(.failed, name, at: wall)
-          event.note = reason
+          event.note = reason.english
           history.add(event)
-          log.warning("\(name): \(reason)")
+          log.warning("\(name): \(reason.english)")
         }
         tracks[name]?.state = .error
         tracks[name]?.reason = reason
@@ -166,7 +167,8 @@ final class VaultEngine {
       let requested = tracks[name]?.checksRequested ?? 0
       tracks[name]?.checksEnded = requested
       tracks[name]?.state = .error
-      tracks[name]?.reason = "it keeps changing while it is read; the device retries"
+      tracks[name]?.reason = LocalizedText(
+        localized("it keeps changing while it is read; the device retries"))
       return retry(name)
     }
     tracks[name]?.scheduleCheck(at: now.advanced(milliseconds: Limits.vaultClosedMilliseconds))
@@ -339,15 +341,20 @@ extension VaultEngine {
   func requireWatch(of folder: String) throws(VaultFault) {
     guard let watcher = openedWatcher else {
       throw .problem(
-        "cannot watch files: too many inotify instances; raise fs.inotify.max_user_instances")
+        LocalizedText(
+          localized(
+            "cannot watch files: too many inotify instances; raise "
+              + "fs.inotify.max_user_instances")))
     }
     if watcher.watched.contains(folder) { return }
     do throws(SystemFault) {
       try watcher.watch(folder)
     } catch {
       throw .problem(
-        "the folder \(folder) cannot be watched (\(error.text)); make it readable, or raise "
-          + "fs.inotify.max_user_watches")
+        LocalizedText(
+          localized(
+            "the folder {folder} cannot be watched ({error}); make it readable, or raise "
+              + "fs.inotify.max_user_watches", ["folder": folder, "error": error.text])))
     }
   }
 
@@ -429,19 +436,29 @@ extension VaultEngine {
     tracks[name]?.state = .uploading
     tracks[name]?.reason = nil
     if case .offline(_, let reason) = sync.state {
-      tracks[name]?.reason = "it is uploaded when the relay is reachable (\(reason))"
+      tracks[name]?.reason = LocalizedText(
+        localized(
+          "it is uploaded when the relay is reachable ({reason})",
+          ["reason": Language.current.translation(of: reason) ?? reason]))
     }
   }
 
   /// Returns the relay's reason for the refusal of this file's change, or nil if there is none.
-  private func refusal(of entry: VaultEntry) -> String? {
+  private func refusal(of entry: VaultEntry) -> LocalizedText? {
     if sync.blockedZones.contains(VaultApp.zone) {
-      return "the account's plan does not include the vault; ask the relay's owner"
+      return LocalizedText(
+        localized("the account's plan does not include the vault; ask the relay's owner"))
     }
-    if let refusal = sync.chunksRefused { return "it cannot be uploaded: \(refusal.detail)" }
+    if let refusal = sync.chunksRefused {
+      return LocalizedText(
+        localized("it cannot be uploaded: {reason}", ["reason": refusal.detail]))
+    }
     let record = recordName(of: entry)
     let parked = sync.parked.first { $0.key.zone == VaultApp.zone && $0.key.name == record }
-    return parked.map { "the relay refuses it: \($0.refusal.detail)" }
+    return parked.map { change in
+      LocalizedText(
+        localized("the relay refuses it: {reason}", ["reason": change.refusal.detail]))
+    }
   }
 
   /// Marks a file as synced: nothing is left to do for now.
@@ -471,7 +488,7 @@ extension VaultEngine {
   package func seal(of entry: VaultEntry) throws(VaultFault) -> VaultSeal {
     if entry.isPlain { return .plain }
     guard let seal = homeSeal else {
-      throw .problem(VaultKeys.missing(in: home))
+      throw .problem(LocalizedText(VaultKeys.missing(in: home)))
     }
     return seal
   }
@@ -503,7 +520,7 @@ extension VaultEngine {
     let answer = try ask { .readRecords($0, zone: VaultApp.zone, type: nil) }
     guard case .read(_, let result) = answer else { return }
     switch result {
-    case .failure(let error): throw .problem("\(error)")
+    case .failure(let error): throw .problem(LocalizedText("\(error)"))
     case .success(let records):
       recordChangesRead = known
       readKeys()
@@ -581,7 +598,7 @@ extension VaultEngine {
     do throws(CommandFailure) {
       try registry?.store(entry)
     } catch {
-      throw .problem(error.message ?? "the home cannot be written")
+      throw .problem(LocalizedText(error.message ?? localized("the home cannot be written")))
     }
   }
 }
@@ -605,7 +622,11 @@ extension VaultEngine {
     guard let entry = registry?[name] else { return }
     let seal = try seal(of: entry)
     guard let key = recordName(of: entry.name, seal) else {
-      throw .problem("\(entry.name) is not a valid record name; forget it, and add it with --name")
+      throw .problem(
+        LocalizedText(
+          localized(
+            "{file} is not a valid record name; forget it, and add it with --name",
+            ["file": entry.name])))
     }
     let record = recordsByName[key]?.record
     let contents = try contents(of: entry, isThere: file != nil, in: recordsByName[key])
@@ -645,13 +666,15 @@ extension VaultEngine {
   }
 
   /// Returns the reason that this device must not perform the plan; nil if it may.
-  private func refusal(of plan: VaultPlan) -> String? {
+  private func refusal(of plan: VaultPlan) -> LocalizedText? {
     if scope.includesWrites(to: VaultApp.zone) { return nil }
     switch plan {
     case .inSync, .pull, .removeFile: return nil
     case .push, .deleteRecord, .keepBoth, .keepEmptied:
-      return scope.explanation(ofEditIn: VaultApp.zone)
-        + "; or move the file away: the account's version then comes"
+      return LocalizedText(
+        localized(
+          "{reason}; or move the file away: the account's version then comes",
+          ["reason": scope.explanation(ofEditIn: VaultApp.zone)]))
     }
   }
 
@@ -669,26 +692,28 @@ extension VaultEngine {
       return try record.version(of: entry.name, isPlain: entry.isPlain)
     } catch {
       if isThere, tracks[entry.name]?.replaceable == record.record { return nil }
-      throw .problem(VaultEngine.reason(error) + "; " + VaultEngine.overwriteAdvice)
+      throw .problem(
+        LocalizedText(
+          localized(
+            "{reason}; the file is unchanged; to replace the record with this device's version, "
+              + "add the file again (lockstep vault add)", ["reason": VaultEngine.reason(error)])))
     }
   }
 
   private static func reason(_ mismatch: VaultRecord.Mismatch) -> String {
     switch mismatch {
     case .otherType:
-      "the account's record is not a file's record: another program, or the relay, has written "
-        + "it"
+      localized(
+        "the account's record is not a file's record: another program, or the relay, has written "
+          + "it")
     case .notSealed:
-      "the account's record is not sealed: a device without the vault's key, or the relay, has "
-        + "written it"
-    case .sealed: "the account's record is sealed, and this file is not"
-    case .unreadable: "this device cannot read the account's record"
+      localized(
+        "the account's record is not sealed: a device without the vault's key, or the relay, has "
+          + "written it")
+    case .sealed: localized("the account's record is sealed, and this file is not")
+    case .unreadable: localized("this device cannot read the account's record")
     }
   }
-
-  private static let overwriteAdvice =
-    "the file is unchanged; to replace the record with this device's version, add the file "
-    + "again (lockstep vault add)"
 
   /// True if the account has a conflict copy of the file with this content.
   private func isCopied(_ content: ChunkHash, of entry: VaultEntry) -> Bool {
@@ -708,20 +733,30 @@ extension VaultEngine {
     guard var entry = registry?[name] else { return nil }
     guard case .folder(let mark) = FileInfo(entry.folderPath) else {
       throw .problem(
-        "the folder \(entry.folderPath) is not there; restore it, or forget the file "
-          + "(lockstep vault forget)")
+        LocalizedText(
+          localized(
+            "the folder {folder} is not there; restore it, or forget the file (lockstep vault "
+              + "forget)", ["folder": entry.folderPath])))
     }
     try requireWatch(of: entry.folderPath)
     switch FileInfo(entry.path) {
     case .absent: return nil
     case .folder:
-      throw .problem("\(entry.path) is a folder; move it away, or forget the file")
+      throw .problem(
+        LocalizedText(
+          localized(
+            "{path} is a folder; move it away, or forget the file", ["path": entry.path])))
     case .unsupported(let reason): throw .problem(reason)
     case .file(let signature, let rights):
       guard signature.bytes <= Int64(ContentChunker.bytesMax) else {
         throw .problem(
-          "it has \(ByteCount.text(signature.bytes)); the limit is "
-            + ByteCount.text(Int64(ContentChunker.bytesMax)))
+          LocalizedText(
+            localized(
+              "it has {size}; the limit is {limit}",
+              [
+                "size": ByteCount.text(signature.bytes),
+                "limit": ByteCount.text(Int64(ContentChunker.bytesMax)),
+              ])))
       }
       if let seen = entry.seen, seen.signature == signature, entry.folder == mark,
         tracks[name]?.isSuspect == false
@@ -798,8 +833,11 @@ extension VaultEngine {
     guard let base else { return }
     if let mark = entry.folder, FileInfo(entry.folderPath) != .folder(mark) {
       throw .problem(
-        "\(entry.path) is gone, and its folder is another one than before: if a disk is not "
-          + "mounted, mount it; if the file was deleted, forget it (lockstep vault forget)")
+        LocalizedText(
+          localized(
+            "{path} is gone, and its folder is another one than before: if a disk is not mounted, "
+              + "mount it; if the file was deleted, forget it (lockstep vault forget)",
+            ["path": entry.path])))
     }
     tracks[entry.name]?.state = .syncing
     let since = tracks[entry.name]?.goneSince ?? now
@@ -863,7 +901,11 @@ extension VaultEngine {
     _ copy: (name: Name, fields: JSONValue)?, of manifest: VaultManifest, _ entry: VaultEntry
   ) throws(VaultFault) {
     guard let (name, fields) = copy else {
-      throw .problem("\(manifest.file) is not a valid record name; give the file a shorter name")
+      throw .problem(
+        LocalizedText(
+          localized(
+            "{file} is not a valid record name; give the file a shorter name",
+            ["file": manifest.file])))
     }
     if let existing = recordsByName[name] {
       let contents = captured { () throws(VaultRecord.Mismatch) in
@@ -871,8 +913,10 @@ extension VaultEngine {
       }
       guard case .success(let contents) = contents else {
         throw .problem(
-          "the conflict copy \(manifest.file) cannot be read on this device, or is sealed "
-            + "differently")
+          LocalizedText(
+            localized(
+              "the conflict copy {file} cannot be read on this device, or is sealed differently",
+              ["file": manifest.file])))
       }
       if contents.manifest.sha256 == manifest.sha256 { return }
     }
@@ -896,10 +940,16 @@ extension VaultEngine {
       if linux_rename_new(place, path) == 0 { return try addCopy(named: name, of: entry) }
       guard errno == EEXIST else {
         throw .problem(
-          "\(place) has another version of the file and cannot be renamed; move it yourself")
+          LocalizedText(
+            localized(
+              "{path} has another version of the file and cannot be renamed; move it yourself",
+              ["path": place])))
       }
     }
-    throw .problem("\(place) has another version of the file; rename it yourself")
+    throw .problem(
+      LocalizedText(
+        localized(
+          "{path} has another version of the file; rename it yourself", ["path": place])))
   }
 
   // MARK: shared by the steps
@@ -912,7 +962,7 @@ extension VaultEngine {
     case .success: _ = order { .readStatus($0) }
     case .failure(.refused(VaultEngine.recordChanged)): throw .changed
     case .failure(.stopping): throw .stopping
-    case .failure(let failure): throw .problem(failure.explanation)
+    case .failure(let failure): throw .problem(LocalizedText(failure.explanation))
     }
   }
 
@@ -1029,7 +1079,9 @@ extension VaultEngine {
       }
       place += 1
     }
-    throw .problem("it has more chunks than a record can list; split it, or forget it")
+    throw .problem(
+      LocalizedText(
+        localized("it has more chunks than a record can list; split it, or forget it")))
   }
 
   /// Returns nil if there are more chunks than a record may name.
@@ -1134,14 +1186,29 @@ extension ChunkFailure {
   /// Fault of the file that contains the chunk.
   package var fault: VaultFault {
     switch self {
-    case .tooLarge(let bytes): .problem("a chunk has \(bytes) bytes, which is too large")
-    case .busy: .waiting("the home is busy with other chunks")
-    case .notJoined: .problem("this home has not joined an account; join one first")
-    case .unavailable: .waiting("some of its chunks are not at the relay yet")
-    case .damaged: .waiting("some of its chunks are damaged in this home and are downloaded again")
-    case .refused(let refusal): .problem(refusal.detail)
-    case .unreachable(let reason): .waiting("the relay cannot be reached (\(reason))")
-    case .storage(let error): .problem("\(error)")
+    case .tooLarge(let bytes):
+      .problem(
+        LocalizedText(
+          localized(
+            "a chunk has {bytes} bytes, which is too large", ["bytes": String(bytes)])))
+    case .busy: .waiting(LocalizedText(localized("the home is busy with other chunks")))
+    case .notJoined:
+      .problem(
+        LocalizedText(localized("this home has not joined an account; join one first")))
+    case .unavailable:
+      .waiting(LocalizedText(localized("some of its chunks are not at the relay yet")))
+    case .damaged:
+      .waiting(
+        LocalizedText(
+          localized("some of its chunks are damaged in this home and are downloaded again")))
+    case .refused(let refusal): .problem(LocalizedText(refusal.detail))
+    case .unreachable(let reason):
+      .waiting(
+        LocalizedText(
+          localized(
+            "the relay cannot be reached ({reason})",
+            ["reason": Language.current.translation(of: reason) ?? reason])))
+    case .storage(let error): .problem(LocalizedText("\(error)"))
     case .stopping: .stopping
     }
   }
@@ -1161,7 +1228,10 @@ extension VaultEngine {
     let manifest = contents.manifest
     if file != nil, try FileContent(entry.path).hasWriters {
       throw .waiting(
-        "another program has it open for writing; it is replaced once that program closes it")
+        LocalizedText(
+          localized(
+            "another program has it open for writing; it is replaced once that program closes it"))
+      )
     }
     tracks[name]?.state = .downloading
     tracks[name]?.reason = nil
@@ -1185,7 +1255,9 @@ extension VaultEngine {
     else {
       fresh.discard()
       throw .problem(
-        "the account's version is damaged; add it again on a device with an intact copy")
+        LocalizedText(
+          localized(
+            "the account's version is damaged; add it again on a device with an intact copy")))
     }
     try replace(entry, with: fresh, manifest, over: file)
     var event = VaultHistory.Event(.received, name, at: wall)
@@ -1268,7 +1340,9 @@ struct ChunkFetcher {
       ChunkHash(bytes: SHA256.hash(chunk)) == contents.manifest.chunks[returned]
     else {
       throw .problem(
-        "the account's version is damaged; add it again on a device with an intact copy")
+        LocalizedText(
+          localized(
+            "the account's version is damaged; add it again on a device with an intact copy")))
     }
     returned += 1
     return chunk
@@ -1305,27 +1379,36 @@ struct ChunkFetcher {
 ///     {"do": "look"}                              check all files now
 extension VaultEngine {
   package func answer(_ request: JSONValue) -> HomeReply {
+    // The mirror's thread has no language of its own.
+    let language = request["language"]?.string.flatMap(Language.init(tag:)) ?? .english
     do throws(VaultRefusal) {
-      guard scope.includes(VaultApp.zone) else {
-        throw VaultRefusal(scope.explanation(ofEditIn: VaultApp.zone))
-      }
-      guard registry != nil else {
-        throw VaultRefusal("\(home.vault) cannot be used; see the log of lockstep agent run")
-      }
-      switch request["do"]?.string {
-      case "add": return .success(try add(request))
-      case "forget": return .success(try forget(request))
-      case "look":
-        readKeys()
-        for name in tracks.keys {
-          tracks[name]?.scheduleCheck(at: now)
-          tracks[name]?.checksRequested += 1
-        }
-        return .success(["files": .number(JSONNumber(Int64(tracks.count)))])
-      default: throw VaultRefusal("the vault does not know that request")
-      }
+      return .success(
+        try language { () throws(VaultRefusal) in try perform(request) })
     } catch {
       return .failure(error.reason)
+    }
+  }
+
+  private func perform(_ request: JSONValue) throws(VaultRefusal) -> JSONValue {
+    guard scope.includes(VaultApp.zone) else {
+      throw VaultRefusal(scope.explanation(ofEditIn: VaultApp.zone))
+    }
+    guard registry != nil else {
+      throw VaultRefusal(
+        localized(
+          "{path} cannot be used; see the log of lockstep agent run", ["path": home.vault]))
+    }
+    switch request["do"]?.string {
+    case "add": return try add(request)
+    case "forget": return try forget(request)
+    case "look":
+      readKeys()
+      for name in tracks.keys {
+        tracks[name]?.scheduleCheck(at: now)
+        tracks[name]?.checksRequested += 1
+      }
+      return ["files": .number(JSONNumber(Int64(tracks.count)))]
+    default: throw VaultRefusal(localized("the vault does not know that request"))
     }
   }
 
@@ -1339,15 +1422,19 @@ extension VaultEngine {
 
   private func add(_ request: JSONValue) throws(VaultRefusal) -> JSONValue {
     guard let given = request["path"]?.string, given.hasPrefix("/") else {
-      throw VaultRefusal("the file needs an absolute path")
+      throw VaultRefusal(localized("the file needs an absolute path"))
     }
     guard let path = FilePath.absolute(given) else {
       throw VaultRefusal(
-        "the folder \(FilePath.folder(of: given)) is not there; create it, then try again")
+        localized(
+          "the folder {folder} is not there; create it, then try again",
+          ["folder": FilePath.folder(of: given)]))
     }
     let name = request["name"]?.string ?? FilePath.name(of: path)
     guard VaultManifest.isName(name) else {
-      throw VaultRefusal("\u{201C}\(name)\u{201D} is no name for a file; give one with --name")
+      throw VaultRefusal(
+        localized(
+          "\u{201C}{name}\u{201D} is no name for a file; give one with --name", ["name": name]))
     }
     if let existing = try existingEntry(name, path) {
       try allowOverwrite(existing)
@@ -1358,8 +1445,9 @@ extension VaultEngine {
     entry.isPlain = try isPlain(name, wanted: request["plain"]?.bool ?? false, isThere, path)
     if entry.isPlain, VaultSeal.plain.recordName(of: name) == nil {
       throw VaultRefusal(
-        "a file that is not sealed cannot be named \(name) in the vault, because that name is "
-          + "reserved; choose another with --name")
+        localized(
+          "a file that is not sealed cannot be named {name} in the vault, because that name is "
+            + "reserved; choose another with --name", ["name": name]))
     }
     do throws(VaultFault) {
       try store(entry)
@@ -1401,20 +1489,25 @@ extension VaultEngine {
     if let entry = registry?[name] {
       if entry.path == path { return entry }
       throw VaultRefusal(
-        "\(name) is synced already, at \(entry.path); give this file another name with --name, or "
-          + "forget that one first (lockstep vault forget)")
+        localized(
+          "{file} is synced already, at {path}; give this file another name with --name, or forget "
+            + "that one first (lockstep vault forget)", ["file": name, "path": entry.path]))
     }
     if let entry = entries.first(where: { $0.path == path }) {
-      throw VaultRefusal("\(path) is synced already, as \(entry.name)")
+      throw VaultRefusal(
+        localized(
+          "{path} is synced already, as {file}", ["path": path, "file": entry.name]))
     }
     let ownFolder = FilePath.real(home.path) ?? home.path
     if path.hasPrefix(ownFolder + "/") {
-      throw VaultRefusal("\(path) is in the home itself; move the file elsewhere")
+      throw VaultRefusal(
+        localized("{path} is in the home itself; move the file elsewhere", ["path": path]))
     }
     guard entries.count < Limits.vaultFiles else {
       throw VaultRefusal(
-        "\(Limits.vaultFiles) files are synced already, the limit; forget some (lockstep "
-          + "vault forget)")
+        localized(
+          "{count} files are synced already, the limit; forget some (lockstep vault forget)",
+          ["count": String(Limits.vaultFiles)]))
     }
     return nil
   }
@@ -1422,13 +1515,19 @@ extension VaultEngine {
   private func checkFile(at path: String) throws(VaultRefusal) -> Bool {
     switch FileInfo(path) {
     case .absent: return false
-    case .folder: throw VaultRefusal("\(path) is a folder; add the files in it one by one")
-    case .unsupported(let reason): throw VaultRefusal(reason)
+    case .folder:
+      throw VaultRefusal(
+        localized("{path} is a folder; add the files in it one by one", ["path": path]))
+    case .unsupported(let reason): throw VaultRefusal(reason.current)
     case .file(let signature, _):
       guard signature.bytes <= Int64(ContentChunker.bytesMax) else {
         throw VaultRefusal(
-          "\(path) has \(ByteCount.text(signature.bytes)); the limit is "
-            + ByteCount.text(Int64(ContentChunker.bytesMax)))
+          localized(
+            "{path} has {size}; the limit is {limit}",
+            [
+              "path": path, "size": ByteCount.text(signature.bytes),
+              "limit": ByteCount.text(Int64(ContentChunker.bytesMax)),
+            ]))
       }
       do throws(VaultFault) {
         _ = try FileContent(path)
@@ -1453,8 +1552,9 @@ extension VaultEngine {
     }
     if wanted, homeSeal?.isOfZone ?? false {
       throw VaultRefusal(
-        "the account's records are sealed, and so are all files of its vault; add the file without "
-          + "--plain")
+        localized(
+          "the account's records are sealed, and so are all files of its vault; add the file "
+            + "without --plain"))
     }
     let existing = recordsByName.values.filter {
       $0.contents.map { $0.manifest.file.utf8.elementsEqual(name.utf8) } ?? false
@@ -1463,15 +1563,18 @@ extension VaultEngine {
     if !existing.isEmpty {
       guard wanted else {
         throw VaultRefusal(
-          "the account's file \(name) is not sealed: the relay's owner can read it, and may have "
-            + "put it there; add it with --plain if that is meant, or under another --name")
+          localized(
+            "the account's file {file} is not sealed: the relay's owner can read it, and may have "
+              + "put it there; add it with --plain if that is meant, or under another --name",
+            ["file": name]))
       }
       return true
     }
     guard isThere else {
       throw VaultRefusal(
-        "there is no file \(path), and the account has none called \(name); see lockstep "
-          + "vault list")
+        localized(
+          "there is no file {path}, and the account has none called {file}; see lockstep vault "
+            + "list", ["path": path, "file": name]))
     }
     guard scope.includesWrites(to: VaultApp.zone) else {
       throw VaultRefusal(scope.explanation(ofEditIn: VaultApp.zone))
@@ -1484,9 +1587,9 @@ extension VaultEngine {
 
   private static func sentence(_ fault: VaultFault) -> String {
     switch fault {
-    case .problem(let reason), .waiting(let reason): reason
-    case .changed: "the file was changed just now; try again"
-    case .stopping: "this home is being closed; try again"
+    case .problem(let reason), .waiting(let reason): reason.current
+    case .changed: localized("the file was changed just now; try again")
+    case .stopping: localized("this home is being closed; try again")
     }
   }
 
@@ -1495,12 +1598,14 @@ extension VaultEngine {
   private func forget(_ request: JSONValue) throws(VaultRefusal) -> JSONValue {
     guard let name = request["name"]?.string, let entry = registry?[name] else {
       throw VaultRefusal(
-        "this home syncs no file of that name; see lockstep vault status")
+        localized("this home syncs no file of that name; see lockstep vault status"))
     }
     let original = VaultFileResolver.original(ofCopy: name)
     if entry.isCopy, let original, registry?[original] != nil {
       throw VaultRefusal(
-        "\(name) is a conflict copy of \(original); delete the file to remove it on all devices")
+        localized(
+          "{copy} is a conflict copy of {file}; delete the file to remove it on all devices",
+          ["copy": name, "file": original]))
     }
     let copies = (registry?.entries ?? []).filter { copy in
       copy.isCopy && isCopy(copy.name, of: name)
@@ -1528,7 +1633,7 @@ extension VaultEngine {
     do throws(CommandFailure) {
       try registry?.remove(names)
     } catch {
-      throw .problem(error.message ?? "the home cannot be written")
+      throw .problem(LocalizedText(error.message ?? localized("the home cannot be written")))
     }
     for name in names { tracks[name] = nil }
     watchFolders()

@@ -2,6 +2,7 @@ import Lockstep
 import LockstepApps
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 import LockstepTerminal
 
 /// State of a file, as the mirror reports it, for commands and for people.
@@ -9,24 +10,27 @@ package struct VaultFileStatus: Hashable {
   package let name: String
   package let path: String
   package let state: VaultTrack.State
+  /// In the language of this process.
   package let reason: String?
   package let size: Int64?
   package let bytesDone: Int64
   package let bytesInAll: Int64
   package let isPlain: Bool
   let isCopy: Bool
-  /// The state as received.
+  /// The state as received, without the translations.
   package let json: JSONValue
 
   package init?(_ json: JSONValue) {
     guard let name = json["name"]?.string, let path = json["path"]?.string,
       let state = json["state"]?.string.flatMap(VaultTrack.State.init(rawValue:))
     else { return nil }
-    self.json = json
+    self.json = VaultFileStatus.untranslated(json)
     self.name = name
     self.path = path
     self.state = state
-    reason = json["reason"]?.string
+    reason = json["reason"]?.string.map { english in
+      LocalizedText(english: english) { json["translations"]?[$0]?.string }.current
+    }
     size = json["size"]?.int64
     bytesDone = json["bytesDone"]?.int64 ?? 0
     bytesInAll = json["bytesInAll"]?.int64 ?? 0
@@ -37,6 +41,17 @@ package struct VaultFileStatus: Hashable {
   /// Returns the state of all files, from an answer to `HomeRequest.mirrorStatus`.
   package static func all(_ mirror: JSONValue) -> [VaultFileStatus] {
     (mirror["files"]?.array ?? []).compactMap(VaultFileStatus.init)
+  }
+
+  /// Returns an answer to `HomeRequest.watchMirror` for programs, which is the same in all
+  /// languages.
+  package static func withoutTranslations(_ mirror: JSONValue) -> JSONValue {
+    guard let files = mirror["files"]?.array else { return mirror }
+    return mirror.setting("files", to: .array(files.map(untranslated)))
+  }
+
+  private static func untranslated(_ file: JSONValue) -> JSONValue {
+    file["translations"] == nil ? file : file.setting("translations", to: nil)
   }
 
   /// True if nothing more happens to the file by itself.
@@ -54,7 +69,12 @@ package struct VaultFileStatus: Hashable {
   package var progress: String {
     guard bytesInAll > 0, state == .uploading || state == .downloading else { return "" }
     let done = min(bytesDone, bytesInAll)
-    return "\(done * 100 / bytesInAll) %  \(ByteCount.text(done)) of \(ByteCount.text(bytesInAll))"
+    return localized(
+      "{percent} %  {done} of {size}",
+      [
+        "percent": String(done * 100 / bytesInAll), "done": ByteCount.text(done),
+        "size": ByteCount.text(bytesInAll),
+      ])
   }
 
   /// Returns `▓▓▓▓░░░░░░` with that many characters; empty if nothing is being transferred.
@@ -67,14 +87,15 @@ package struct VaultFileStatus: Hashable {
   /// Returns a table for a person.
   package static func table(_ files: [VaultFileStatus]) -> String {
     guard !files.isEmpty else {
-      return "no file is synced here; add one with lockstep vault add FILE"
+      return localized("no file is synced here; add one with lockstep vault add FILE")
     }
     var table = TextTable([
-      ("FILE", .left), ("STATE", .left), ("SIZE", .right), ("WHERE", .left),
+      (localized("FILE"), .left), (localized("STATE"), .left), (localized("SIZE"), .right),
+      (localized("WHERE"), .left),
     ])
     for file in files {
       table.add(
-        file.name, file.state.rawValue, file.size.map(ByteCount.text) ?? "–", file.path)
+        file.name, file.state.text, file.size.map(ByteCount.text) ?? "–", file.path)
     }
     let reasons = files.compactMap { file in
       file.reason.map { "\(Log.oneLine(file.name)): \(Log.oneLine($0))" }
@@ -83,12 +104,26 @@ package struct VaultFileStatus: Hashable {
   }
 }
 
+extension VaultTrack.State {
+  /// One word for a person.
+  package var text: String {
+    switch self {
+    case .unknown: localized("unknown")
+    case .synced: localized("synced")
+    case .syncing: localized("syncing")
+    case .uploading: localized("uploading")
+    case .downloading: localized("downloading")
+    case .error: localized("error")
+    }
+  }
+}
+
 /// Reason why the work on a file stops for now.
 package enum VaultFault: Error, Hashable {
   /// The file cannot be synced until something changes; a sentence for a person.
-  case problem(String)
+  case problem(LocalizedText)
   /// The work continues by itself once the relay or another program permits it; a sentence as well.
-  case waiting(String)
+  case waiting(LocalizedText)
   /// File or account changed during the step: check the file again.
   case changed
   /// The process ends.

@@ -2,6 +2,7 @@ import Glibc
 import Lockstep
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -94,22 +95,34 @@ package struct VaultHistory {
   /// Returns an event as a line for a person: time, file and event. A device without a name is
   /// shown by its id.
   package static func line(_ event: JSONValue, deviceNames: [DeviceID: String] = [:]) -> String {
-    let bytes = event["bytes"]?.int64.map(ByteCount.text) ?? ""
-    let chunks = event["pieces"]?.int64 ?? 0
     let id = event["device"]?.string ?? ""
     let device = DeviceID(text: id).flatMap { deviceNames[$0] } ?? id
-    let note = event["note"]?.string ?? ""
     let what =
-      switch event["what"]?.string.flatMap(Event.What.init(rawValue:)) {
-      case .sent: chunks == 0 ? "sent; the relay had all its chunks" : "sent \(bytes) of new chunks"
-      case .received: "received \(bytes) from \(device)"
-      case .conflict: "both versions kept; the other is \(note)"
-      case .removed: "removed; it was deleted on another device"
-      case .deleted: "deleted here and on all devices"
-      case .failed: "failed: \(note)"
-      case nil: event["what"]?.string ?? ""
-      }
+      event["what"]?.string.flatMap(Event.What.init(rawValue:)).map { text(of: $0, event, device) }
+      ?? event["what"]?.string ?? ""
     let at = CalendarTime.text(event["at"]?.int64 ?? 0)
     return "\(at)  \(Log.oneLine(event["file"]?.string ?? ""))  \(Log.oneLine(what))"
+  }
+
+  private static func text(of what: Event.What, _ event: JSONValue, _ device: String) -> String {
+    let note = event["note"]?.string ?? ""
+    let size = event["bytes"]?.int64.map(ByteCount.text) ?? ""
+    switch what {
+    case .sent:
+      if event["pieces"]?.int64 ?? 0 == 0 {
+        return localized("sent; the relay had all its chunks")
+      }
+      return localized("sent {size} of new chunks", ["size": size])
+    case .received:
+      return localized("received {size} from {device}", ["size": size, "device": device])
+    case .conflict:
+      return localized("both versions kept; the other is {file}", ["file": note])
+    case .removed: return localized("removed; it was deleted on another device")
+    case .deleted: return localized("deleted here and on all devices")
+    case .failed:
+      // The note is kept in English.
+      let reason = Language.current.translation(of: note) ?? note
+      return localized("failed: {reason}", ["reason": reason])
+    }
   }
 }

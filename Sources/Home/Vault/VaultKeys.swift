@@ -4,6 +4,7 @@ import LockstepApps
 import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
@@ -49,16 +50,18 @@ package enum VaultKeys {
   package static func requireOwn(_ folder: HomeFolder) throws(CommandFailure) {
     if try areOfAccount(folder) {
       throw CommandFailure(
-        "the account's keys open this vault: it has no key of its own; lockstep agent key --help "
-          + "says how to print, restore and replace them")
+        localized(
+          "the account's keys open this vault: it has no key of its own; lockstep agent key --help "
+            + "says how to print, restore and replace them"))
     }
     if try HomeKeys.isLocked(VaultApp.zone, folder) { throw CommandFailure(lockedReason(folder)) }
   }
 
   private static func lockedReason(_ folder: HomeFolder) -> String {
-    "the account's keys open this vault, and this device does not have them: pair it again with a "
-      + "code of a device that has them (lockstep agent pair), or restore them from the phrase "
-      + "(lockstep agent key restore --home \(folder.path))"
+    localized(
+      "the account's keys open this vault, and this device does not have them: pair it again with a "
+        + "code of a device that has them (lockstep agent pair), or restore them from the phrase "
+        + "(lockstep agent key restore --home {home})", ["home": folder.path])
   }
 
   /// Returns a sentence for a home that has no key of the vault, with the next step.
@@ -66,9 +69,10 @@ package enum VaultKeys {
     do throws(CommandFailure) {
       if try HomeKeys.isLocked(VaultApp.zone, folder) { return lockedReason(folder) }
     } catch {
-      return error.message ?? "the home cannot be read"
+      return error.message ?? localized("the home cannot be read")
     }
-    return "this device does not have the vault's key; bring it with lockstep vault unlock"
+    return localized(
+      "this device does not have the vault's key; bring it with lockstep vault unlock")
   }
 
   /// Returns a function for the apps that reads the keys at each call, so that a key that arrives
@@ -111,16 +115,18 @@ package enum VaultKeys {
       accountKeyID = try records.announce(key)
     } catch {
       throw CommandFailure(
-        "the vault's key, made once for an account, could not be made: \(error.message ?? ""); "
-          + "do it again with the relay in reach")
+        localized(
+          "the vault's key, made once for an account, could not be made: {reason}; do it again "
+            + "with the relay in reach", ["reason": error.message ?? ""]))
     }
     guard accountKeyID == key.id else {
       try file.removeNew()
       throw CommandFailure(
-        "this account's vault has a key already, and this device does not have it: get a code "
-          + "with lockstep agent pair on a device that has it, and give it to lockstep vault "
-          + "unlock --home \(folder.path), or bring it with lockstep vault restore; "
-          + replaceAdvice(of: accountKeyID))
+        localized(
+          "this account's vault has a key already, and this device does not have it: get a code "
+            + "with lockstep agent pair on a device that has it, and give it to lockstep vault "
+            + "unlock --home {home}, or bring it with lockstep vault restore; {advice}",
+          ["home": folder.path, "advice": replaceAdvice(of: accountKeyID)]))
     }
     try file.promoteNew()
     return key
@@ -128,9 +134,10 @@ package enum VaultKeys {
 
   /// Returns advice for an account that names a key that none of its devices has.
   static func replaceAdvice(of id: String) -> String {
-    "if none of your devices has that key, and no phrase of it is written down, somebody else has "
-      + "put it there: lockstep vault new-key --instead-of \(id) puts this device's in its "
-      + "place"
+    localized(
+      "if none of your devices has that key, and no phrase of it is written down, somebody else has "
+        + "put it there: lockstep vault new-key --instead-of {key} puts this device's in its "
+        + "place", ["key": id])
   }
 
   /// Makes this home's key, or a new one, the account's key in place of the named one.
@@ -140,7 +147,8 @@ package enum VaultKeys {
     let file = VaultKeyFile(folder)
     if let key = try file.key() {
       guard key.id != id else {
-        throw CommandFailure("that is the key that this home has; there is nothing to replace")
+        throw CommandFailure(
+          localized("that is the key that this home has; there is nothing to replace"))
       }
       try records.replace(id, by: key)
       return key
@@ -173,8 +181,9 @@ package enum VaultKeys {
       try storeWrapped(key, code, expiresAt: expiresAt, records, removing: expired)
     } catch {
       throw CommandFailure(
-        "the vault's key cannot be given along: \(error.message ?? ""); "
-          + "lockstep agent pair --no-vault makes a code without it")
+        localized(
+          "the vault's key cannot be given along: {reason}; lockstep agent pair --no-vault makes a "
+            + "code without it", ["reason": error.message ?? ""]))
     }
     return true
   }
@@ -190,8 +199,11 @@ package enum VaultKeys {
     let accountKeyID = try records.announce(key)
     guard accountKeyID == key.id else {
       throw CommandFailure(
-        "this home's key (\(key.id)) is not the one of the account's vault (\(accountKeyID)); "
-          + replaceAdvice(of: accountKeyID))
+        localized(
+          "this home's key ({key}) is not the one of the account's vault ({current}); {advice}",
+          [
+            "key": key.id, "current": accountKeyID, "advice": replaceAdvice(of: accountKeyID),
+          ]))
     }
     let salt = Entropy.secrets.bytes(WrappedVaultKey.saltBytes)
     guard
@@ -228,17 +240,21 @@ package enum VaultKeys {
   ) throws(CommandFailure) -> VaultKey {
     guard let secret = code.secret, let name = code.recordName else {
       throw CommandFailure(
-        "that code has the relay's half alone, and no vault's key comes with it: lockstep agent "
-          + "pair prints one of 24 letters on a device that has the key")
+        localized(
+          "that code has the relay's half alone, and no vault's key comes with it: lockstep agent "
+            + "pair prints one of 24 letters on a device that has the key"))
     }
     guard let wrapped = try records.wrapped(name), wrapped.expiresAt > (try records.time()) else {
       throw CommandFailure(
-        "no vault's key waits under that code: it was used, has expired, or its first half is "
-          + "mistyped; make a new one with lockstep agent pair on a device that has the key")
+        localized(
+          "no vault's key waits under that code: it was used, has expired, or its first half is "
+            + "mistyped; make a new one with lockstep agent pair on a device that has the key"))
     }
     guard let key = wrapped.key(secret: secret, record: name) else {
       throw CommandFailure(
-        "the second half of that code is wrong; nothing was changed, so look at it and try again")
+        localized(
+          "the second half of that code is wrong; nothing was changed, so look at it and try again")
+      )
     }
     try storeKey(key, folder, accountKeyID: try records.keyID())
     do throws(CommandFailure) {
@@ -272,7 +288,9 @@ package enum VaultKeys {
   ) throws(CommandFailure) {
     guard accountKeyID == nil || accountKeyID == key.id else {
       throw CommandFailure(
-        "that is the key of another vault (\(key.id)); this account's is \(accountKeyID ?? "")")
+        localized(
+          "that is the key of another vault ({key}); this account's is {current}",
+          ["key": key.id, "current": accountKeyID ?? ""]))
     }
     let file = VaultKeyFile(folder)
     let own = try file.key()
@@ -286,7 +304,9 @@ package enum VaultKeys {
   private static func requireSame(_ key: VaultKey, _ own: VaultKey?) throws(CommandFailure) {
     guard let own, own != key else { return }
     throw CommandFailure(
-      "this home has another vault's key already (\(own.id), not \(key.id)); nothing was changed")
+      localized(
+        "this home has another vault's key already ({current}, not {key}); nothing was changed",
+        ["current": own.id, "key": key.id]))
   }
 
   private static var randomKey: VaultKey {
@@ -298,8 +318,9 @@ package enum VaultKeys {
 
   private static var noMemory: CommandFailure {
     CommandFailure(
-      "this machine has not the \(Limits.scryptBytes >> 20) MiB of memory that a code's secret "
-        + "takes; try again when others need less")
+      localized(
+        "this machine has not the {size} of memory that a code's secret takes; try again when "
+          + "others need less", ["size": "\(Limits.scryptBytes >> 20) MiB"]))
   }
 }
 
@@ -381,8 +402,9 @@ package struct VaultKeyFile {
       let key = VaultKey(bytes: bytes)
     else {
       throw CommandFailure(
-        "\(path) does not hold a vault's key; move it away, then bring the key back with lockstep "
-          + "vault restore or unlock")
+        localized(
+          "{path} does not hold a vault's key; move it away, then bring the key back with lockstep "
+            + "vault restore or unlock", ["path": path]))
     }
     return key
   }

@@ -4,6 +4,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 
@@ -65,7 +66,7 @@ package struct VaultWait {
   ) throws(CommandFailure) {
     guard let connection = HomeConnection(socket: folder.socket), connection.send(.watchMirror)
     else {
-      throw CommandFailure("the process that holds the home \(folder.path) has gone; try again")
+      throw VaultWait.holderGone(folder)
     }
     defer { progress.clear() }
     let begun = SystemClock.instant()
@@ -82,7 +83,7 @@ package struct VaultWait {
         if let status = line["status"] { self.status = HomeStatus(json: status) }
       case .timeout, .other: break
       case .closed:
-        throw CommandFailure("the process that holds the home \(folder.path) has gone; try again")
+        throw VaultWait.holderGone(folder)
       }
       let now = SystemClock.instant()
       let isThere = isTold && names.map { files.count >= $0.count } ?? true
@@ -98,6 +99,12 @@ package struct VaultWait {
     }
   }
 
+  private static func holderGone(_ folder: HomeFolder) -> CommandFailure {
+    CommandFailure(
+      localized(
+        "the process that holds the home {home} has gone; try again", ["home": folder.path]))
+  }
+
   /// True for the named files and for their conflict copies.
   private static func belongs(_ file: VaultFileStatus, to names: [String]?) -> Bool {
     guard let names else { return true }
@@ -108,7 +115,7 @@ package struct VaultWait {
   private static func line(_ files: [VaultFileStatus]) -> String {
     guard let file = files.first(where: { !$0.isDone }) else { return "" }
     let bar = file.bar(24)
-    return [Log.oneLine(file.name), file.state.rawValue, bar, file.progress].filter { !$0.isEmpty }
+    return [Log.oneLine(file.name), file.state.text, bar, file.progress].filter { !$0.isEmpty }
       .joined(separator: "  ")
   }
 }

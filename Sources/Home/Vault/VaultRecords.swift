@@ -3,6 +3,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepWire
 
@@ -36,7 +37,9 @@ package struct VaultRecords {
     case .saved: return key.id
     case .conflict(_, let record): return try Self.id(in: record)
     case .refused(_, let refusal): throw CommandFailure(refusal.detail)
-    case nil: throw CommandFailure("the relay did not say whether the key was made; try again")
+    case nil:
+      throw CommandFailure(
+        localized("the relay did not say whether the key was made; try again"))
     }
   }
 
@@ -45,11 +48,15 @@ package struct VaultRecords {
   package func replace(_ id: String, by key: VaultKey) throws(CommandFailure) {
     let record = try call.record(VaultApp.keyRecord, zone: VaultApp.zone, token: token)
     guard let record else {
-      throw CommandFailure("the account's vault has no key; lockstep vault add makes one")
+      throw CommandFailure(
+        localized("the account's vault has no key; lockstep vault add makes one"))
     }
     let current = record.value?["key"]?.string ?? Self.unreadable
     guard current == id else {
-      throw CommandFailure("the key of the account's vault is \(current), and not \(id)")
+      throw CommandFailure(
+        localized(
+          "the key of the account's vault is {current}, and not {key}",
+          ["current": current, "key": id]))
     }
     let fields: JSONValue = ["key": .string(key.id)]
     let mutation = Mutation(
@@ -59,7 +66,8 @@ package struct VaultRecords {
     case .saved: return
     case .refused(_, let refusal): throw CommandFailure(refusal.detail)
     case .conflict, nil:
-      throw CommandFailure("another device has just changed the vault's key; look again")
+      throw CommandFailure(
+        localized("another device has just changed the vault's key; look again"))
     }
   }
 
@@ -71,7 +79,8 @@ package struct VaultRecords {
     guard let record = try call.record(name, zone: VaultApp.zone, token: token) else { return nil }
     guard let fields = record.value, let wrapped = WrappedVaultKey(fields: fields) else {
       throw CommandFailure(
-        "what waits under that code is no vault's key; make a new code with lockstep agent pair")
+        localized(
+          "what waits under that code is no vault's key; make a new code with lockstep agent pair"))
     }
     return wrapped
   }
@@ -91,7 +100,7 @@ package struct VaultRecords {
     case .saved: return
     case .refused(_, let refusal): throw CommandFailure(refusal.detail)
     case .conflict, nil:
-      throw CommandFailure("another key waits under that code; make a new one")
+      throw CommandFailure(localized("another key waits under that code; make a new one"))
     }
   }
 
@@ -110,8 +119,9 @@ package struct VaultRecords {
   private static func id(in record: Record) throws(CommandFailure) -> String {
     guard let id = record.value?["key"]?.string else {
       throw CommandFailure(
-        "the account's record of its vault's key cannot be read; another program wrote it: "
-          + VaultKeys.replaceAdvice(of: unreadable))
+        localized(
+          "the account's record of its vault's key cannot be read; another program wrote it: "
+            + "{advice}", ["advice": VaultKeys.replaceAdvice(of: unreadable)]))
     }
     return id
   }

@@ -5,6 +5,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Files that a home keeps, in `HOME/vault.json`. Each change writes the whole file again.
@@ -28,8 +29,9 @@ struct VaultRegistry {
       entries = (try JSONValue(parsing: bytes)["files"]?.array ?? []).compactMap(VaultEntry.init)
     } catch {
       throw CommandFailure(
-        "\(path) is damaged; move it away, and add the vault's files again (lockstep vault "
-          + "add): nothing is lost by that")
+        localized(
+          "{path} is damaged; move it away, and add the vault's files again (lockstep vault add): "
+            + "nothing is lost by that", ["path": path]))
     }
   }
 
@@ -155,7 +157,7 @@ package struct VaultTrack {
 
   package var state = State.unknown
   /// Sentence for a person: the reason of the error, or of the wait.
-  package var reason: String?
+  package var reason: LocalizedText?
   /// Bytes of the file, if there is one.
   package var size: Int?
   /// Bytes of the current transfer.
@@ -229,10 +231,14 @@ package struct VaultTrack {
     let shown = checksEnded < checksRequested && isOver ? .syncing : state
     let json: JSONValue = [
       "name": .string(entry.name), "path": .string(entry.path), "state": .string(shown.rawValue),
-      "reason": reason.map { .string($0) } ?? .null, "size": number(size),
+      "reason": reason.map { .string($0.english) } ?? .null, "size": number(size),
       "bytesDone": number(bytesDone), "bytesInAll": number(bytesInAll),
       "plain": .bool(entry.isPlain), "copy": .bool(entry.isCopy),
     ]
-    return json
+    let translations = reason?.translations ?? []
+    if translations.isEmpty { return json }
+    return json.setting(
+      "translations",
+      to: .object(translations.map { JSONMember($0.tag, .string($0.text)) }))
   }
 }

@@ -130,8 +130,9 @@ package enum HomeRequest: Equatable {
     case .show(let app, let question): .show(app: app, inLanguage(question))
     case .watch(let app, let question, let isTicking):
       .watch(app: app, inLanguage(question), isTicking: isTicking)
-    case .status, .names, .setSyncing, .seal, .answerRestore, .sync, .credentials, .mirror,
-      .mirrorStatus, .watchMirror, .wakes:
+    case .mirror(let request): .mirror(inLanguage(request))
+    case .status, .names, .setSyncing, .seal, .answerRestore, .sync, .credentials, .mirrorStatus,
+      .watchMirror, .wakes:
       self
     }
   }

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import Testing
@@ -29,6 +30,25 @@ struct VaultAppTests {
     #expect(view.lines[0].hasSuffix("2.0 KiB   1 min  laptop"), "\(view.lines)")
     #expect(view.lines[1].hasSuffix("laptop  [other version of vault.db]"), "\(view.lines)")
     #expect(try table.view(["show": "conflicts"]).lines == [view.lines[1]])
+  }
+
+  @Test func filesAreShownInTheLanguageOfThePerson() throws {
+    var table = AppTable(VaultApp())
+    table.names = [DeviceID(rawValue: 0xB): "laptop"]
+    try take(&table, "vault.db", 1)
+    try take(&table, copy, 2)
+    let english = try table.view(["show": "files"])
+    for (language, mark) in [
+      (Language.chinese, "[“vault.db”的另一个版本]"), (.japanese, "[「vault.db」の別のバージョン]"),
+    ] {
+      let view = try language { try table.view(["show": "files"]) }
+      #expect(view.json == english.json)
+      #expect(view.lines[1].hasSuffix("laptop  " + mark), "\(view.lines)")
+    }
+    #expect(
+      try Language.japanese { try table.order(["do": "clean"]).lines } == [
+        "0件の競合コピーを削除しました", "1件は元のファイルと異なるため残しました",
+      ])
   }
 
   @Test func nothingIsSaidToBeNothing() throws {

@@ -1,6 +1,7 @@
 import LockstepApps
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import Testing
 
 @testable import LockstepCommand
@@ -9,7 +10,7 @@ struct VaultViewTests {
   private func line(_ state: VaultTrack.State, done: Int, reason: String? = nil) -> JSONValue {
     var track = VaultTrack()
     (track.state, track.bytesDone, track.bytesInAll) = (state, done, 4 << 20)
-    (track.size, track.reason) = (4 << 20, reason)
+    (track.size, track.reason) = (4 << 20, reason.map { LocalizedText($0) })
     return ["mirror": ["files": [track.json(VaultEntry(name: "vault.db", path: "/a"))]]]
   }
 
@@ -26,6 +27,22 @@ struct VaultViewTests {
     #expect(rows(view)[2] == " vault.db  uploading    \(bar) 50 %  2.0 MiB of 4.0 MiB  2.0 MiB/s")
     view.handleLine(line(.synced, done: 0), at: 2_000)
     #expect(rows(view)[2] == " vault.db  synced       4.0 MiB")
+  }
+
+  @Test(arguments: [
+    (Language.chinese, "正在上传"), (.japanese, "送信中"),
+  ])
+  func itsColumnsAreAsWideInEachLanguage(_ language: Language, _ state: String) {
+    var view = VaultView()
+    view.handleLine(line(.uploading, done: 2 << 20), at: 0)
+    let row = language { view.rows(columns: 80, height: 24, at: 0)[2] }
+    let pad = String(repeating: " ", count: 13 - 2 * state.count)
+    let bar = "▓▓▓▓▓▓░░░░░░░"
+    #expect(row.plainText == " vault.db  \(state)\(pad)\(bar) 50%  2.0 MiB / 4.0 MiB")
+    #expect(row.width <= 80)
+    view.handleLine(["mirror": ["files": []]], at: 1)
+    let rows = language { view.rows(columns: 80, height: 24, at: 0) }
+    #expect(rows[2].plainText.contains("lockstep vault add FILE") && rows[2].width <= 80)
   }
 
   @Test func anErrorSaysWhyInOneRow() {

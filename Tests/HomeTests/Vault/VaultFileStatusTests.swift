@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 import Testing
 
@@ -10,7 +11,7 @@ struct VaultFileStatusTests {
   ) throws -> VaultFileStatus {
     var track = VaultTrack()
     (track.state, track.bytesDone, track.bytesInAll) = (state, done, all)
-    (track.size, track.reason) = (size, reason)
+    (track.size, track.reason) = (size, reason.map { LocalizedText($0) })
     return try #require(
       VaultFileStatus(track.json(VaultEntry(name: "vault.db", path: "/a/vault.db"))))
   }
@@ -21,6 +22,23 @@ struct VaultFileStatusTests {
     #expect(status.reason == "why" && status.size == 3)
     #expect(status.bytesDone == 1 && status.bytesInAll == 2)
     #expect(VaultFileStatus.all(["files": [status.json, ["name": "x"], 5]]) == [status])
+  }
+
+  @Test func aReasonIsInTheLanguageOfWhoReadsIt() throws {
+    var track = VaultTrack()
+    track.state = .error
+    track.reason = LocalizedText(localized("the home is busy with other chunks"))
+    let json = track.json(VaultEntry(name: "文件.db", path: "/a"))
+    #expect(json["reason"] == "the home is busy with other chunks")
+    #expect(VaultFileStatus(json)?.reason == "the home is busy with other chunks")
+    let status = try Language.japanese { try #require(VaultFileStatus(json)) }
+    #expect(status.reason == "データフォルダがほかのチャンクを処理しています")
+    // Programs get the same in all languages.
+    #expect(status.json["reason"] == json["reason"] && status.json["translations"] == nil)
+    #expect(VaultFileStatus.withoutTranslations(["files": [json]]) == ["files": [status.json]])
+    let table = Language.japanese { VaultFileStatus.table([status]) }
+    #expect(table.hasSuffix("\n\n文件.db: データフォルダがほかのチャンクを処理しています"))
+    #expect(table.contains("エラー") && table.hasPrefix("ファイル"))
   }
 
   @Test func progressIsShownWhileBytesAreOnTheirWay() throws {

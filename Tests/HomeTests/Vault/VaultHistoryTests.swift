@@ -1,4 +1,5 @@
 import Lockstep
+import LockstepLanguage
 import LockstepModel
 import TemporaryFolders
 import Testing
@@ -63,5 +64,16 @@ struct VaultHistoryTests {
     var event = VaultHistory.Event(what, "a", at: 0)
     event.note = "x"
     #expect(VaultHistory.line(event.json) == "1970-01-01 00:00 UTC  a  \(words)")
+  }
+
+  @Test func anEventIsASentenceInEachLanguage() {
+    var event = VaultHistory.Event(.received, "a", at: 0)
+    (event.bytes, event.device) = (5, "phone")
+    #expect(Language.chinese { VaultHistory.line(event.json) }.hasSuffix("  a  已从 phone 收到 5 B"))
+    var failure = VaultHistory.Event(.failed, "a", at: 0)
+    failure.note = "the home is busy with other chunks"
+    #expect(
+      Language.japanese { VaultHistory.line(failure.json) }
+        .hasSuffix("  a  失敗しました：データフォルダがほかのチャンクを処理しています"))
   }
 }

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import Testing
 
@@ -47,5 +48,13 @@ struct HomeRequestTests {
     let line = try JSONValue(
       parsing: Array(#"{"verb":"watch","app":"memo","question":{},"more":1}"#.utf8))
     #expect(HomeRequest(line) == .watch(app: "memo", [:], isTicking: false))
+  }
+
+  @Test func aRequestToTheMirrorIsAnsweredInThePersonsLanguage() {
+    #expect(
+      HomeRequest.mirror(["do": "look"]).answered(in: .japanese)
+        == .mirror(["do": "look", "language": "ja"]))
+    // A state has all languages.
+    #expect(HomeRequest.watchMirror.answered(in: .japanese) == .watchMirror)
   }
 }
