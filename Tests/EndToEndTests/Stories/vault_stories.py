@@ -478,6 +478,38 @@ def story_what_is_on_its_way_is_seen():
             screen.process.wait(timeout=PATIENCE)
 
 
+def story_each_person_of_a_home_reads_the_states_in_their_language():
+    """The process that holds the home has English; one person reads Japanese, another Chinese."""
+    with folder() as directory, Relay() as relay:
+        device = Device(Home.new(relay, directory), os.path.join(directory, "files"))
+        home = device.home.path
+        device.write(b"the plan", "plan.txt")
+
+        def told(language, *words, code=0):
+            done = run("agent", *words, home=home, expect_code=code,
+                       environment={"LOCKSTEP_LANG": language})
+            return done.stdout + done.stderr
+
+        with device.home.start_agent("--lang", "en"):
+            assert told("ja", "memo", "add", "Milk").startswith("追加しました：Milk\n")
+            assert told("zh-Hans", "clipboard", "list").startswith("还没有拷贝的内容\n")
+            assert "「plan.txt」は同期済みです（8 B）" in told("ja", "vault", "add", device.path("plan.txt"))
+            os.rename(device.files, device.files + ".moved")
+            wait_until(lambda: device.state("plan.txt") == "error", "the folder to be missed")
+            for language, says in [
+                    ("en", f"the folder {device.files} is not there; restore it"),
+                    ("ja", f"フォルダ {device.files} がありません。"),
+                    ("zh-Hans", f"文件夹 {device.files} 不存在；")]:
+                table = told(language, "vault", "status", code=1)
+                assert f"plan.txt: {says}" in table, table
+                answer = json.loads(told(language, "vault", "status", "--json", code=1))
+                assert answer["files"] == [device.status()["plan.txt"]], answer
+                assert " is not there; restore it" in answer["files"][0]["reason"], answer
+            none = told("ja", "vault", "add", os.path.join(directory, "none"), code=1)
+            assert "アカウントにも「none」という名前のファイルはありません" in none, none
+            assert "failed: the folder " in told("en", "vault", "history")
+
+
 def all_synced(devices):
     return all(file["state"] == "synced"
                for device in devices for file in device.status().values())
