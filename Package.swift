@@ -209,7 +209,8 @@ let package = Package(
     tests("Runtime", ["Model", "Runtime"]),
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
     tests(
-      "Client", ["JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage", "Client"]),
+      "Client",
+      ["JSON", "Language", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage", "Client"]),
     // Files that are read beside the tests: embedded in code, they would take a minute to compile.
     tests(
       "Apps", ["JSON", "Language", "Model", "Crypto", "Sealing", "Apps", "AppLaws"],

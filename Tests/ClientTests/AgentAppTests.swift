@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepStorage
 import LockstepWire
@@ -59,6 +60,23 @@ struct AgentAppTests {
     #expect(try device.show("tally", tallies)?.json == ["a": 0, "b": 1])
     try stage.run()
     #expect(device.status.state == .inSync)
+  }
+
+  @Test func anAnswerIsInTheLanguageOfThePersonWhoAsks() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, apps: apps)
+    try stage.run()
+    func inJapanese(_ request: JSONValue) -> JSONValue { request.setting("language", to: "ja") }
+    try Language.chinese {
+      #expect(try device.show("tally", inJapanese(["show": "language"]))?.json == "ja")
+      // A program names no language.
+      #expect(try device.show("tally", ["show": "language"])?.json == "en")
+    }
+    // The app never sees the language among the members that it knows.
+    #expect(try device.perform("tally", inJapanese(add("a")))?.get().lines == ["a: 1"])
+    #expect(try device.show("tally", inJapanese(tallies))?.json == ["a": 1])
+    let moved = try device.perform("tally", inJapanese(["do": "move", "from": "b", "to": "a"]))
+    #expect(throws: EditFailure.refused(EditRefusal("bはここにもうありません"))) { try moved?.get() }
   }
 
   @Test func whatNobodyUnderstandsIsRefusedInASentence() throws {

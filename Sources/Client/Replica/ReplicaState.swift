@@ -131,9 +131,17 @@ struct ReplicaState {
     case .decide(let order, let key, let keepLocal):
       return .edited(order, try decide(key, keepLocal: keepLocal, job.clock))
     case .perform(let order, let app, let appOrder):
-      return .answered(order, try performAppOrder(appOrder, by: app, job.clock))
+      let language = Language(ofRequest: appOrder)
+      let result = try language { () throws(StorageError) in
+        try performAppOrder(appOrder.withoutLanguage, by: app, job.clock)
+      }
+      return .answered(order, result)
     case .show(let order, let app, let question):
-      return .answered(order, try appView(question, by: app, job.clock))
+      let language = Language(ofRequest: question)
+      let result = try language { () throws(StorageError) in
+        try appView(question.withoutLanguage, by: app, job.clock)
+      }
+      return .answered(order, result)
     case .nameDevices(let names):
       try storeDeviceNames(names)
       return .done
@@ -379,8 +387,16 @@ extension UnnamedRecord {
 extension Language {
   /// Language of the person who sends an order or a query to an app, which is not always the person
   /// whose process holds the records. `request`: the order or the query; its `language` is a tag.
+  /// Programs give none, and get English.
   fileprivate init(ofRequest request: JSONValue) {
-    self = request["language"]?.string.flatMap(Language.init(tag:)) ?? .current
+    self = request["language"]?.string.flatMap(Language.init(tag:)) ?? .english
+  }
+}
+
+extension JSONValue {
+  /// The order or the query as its app reads it.
+  fileprivate var withoutLanguage: JSONValue {
+    self["language"] == nil ? self : setting("language", to: nil)
   }
 }
 
@@ -394,10 +410,9 @@ extension ReplicaState {
     guard scope.includes(app.zone) else { return .failure(.outOfScope(app.zone, scope)) }
     if let question = try unansweredQuestion(of: app) { return .failure(question) }
     let state = try state(of: app, app.types, clock)
-    let language = Language(ofRequest: order)
     let outcome: AppOutcome
     do throws(EditRefusal) {
-      outcome = try language { () throws(EditRefusal) in try app.outcome(of: order, on: state) }
+      outcome = try app.outcome(of: order, on: state)
     } catch {
       return .failure(.refused(error))
     }
@@ -425,10 +440,8 @@ extension ReplicaState {
     guard scope.includes(app.zone) else { return .failure(.outOfScope(app.zone, scope)) }
     if let question = try unansweredQuestion(of: app) { return .failure(question) }
     let state = try state(of: app, app.types(for: question), clock)
-    let language = Language(ofRequest: question)
     do throws(EditRefusal) {
-      let view = try language { () throws(EditRefusal) in try app.view(question, of: state) }
-      return .success(view)
+      return .success(try app.view(question, of: state))
     } catch {
       return .failure(.refused(error))
     }

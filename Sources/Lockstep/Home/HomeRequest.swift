@@ -120,8 +120,9 @@ package enum HomeRequest: Equatable {
   }
 
   /// The same request, with its answer in this language. The process that holds the home may have
-  /// been started in another one.
+  /// been started in another one. A request without a language is answered in English.
   package func answered(in language: Language) -> HomeRequest {
+    guard language != .english else { return self }
     func inLanguage(_ request: JSONValue) -> JSONValue {
       request.setting("language", to: .string(language.rawValue))
     }

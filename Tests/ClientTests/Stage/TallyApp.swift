@@ -1,11 +1,12 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// A whole app, as described in docs/apps.md: tallies that count on every device. Depends only on
-/// `LockstepModel`.
+/// `LockstepModel` and `LockstepLanguage`. Refuses members that it does not know.
 ///
 ///     {"do": "add", "tally", "by"} · {"do": "move", "from", "to"}
-///     {"show": "tallies"} · {"show": "names"}
+///     {"show": "tallies"} · {"show": "names"} · {"show": "language"}
 struct TallyApp: App {
   static let tally = Name(trusted: "Tally")
   /// Maximum number of tallies; the first by name are removed.
@@ -39,7 +40,10 @@ struct TallyApp: App {
       let names = state.deviceNames.sorted { $0.key < $1.key }.map(\.value)
       return AppView(json: .array(names.map { .string($0) }), lines: names)
     }
-    guard question["show"] == "tallies" else { throw EditRefusal("there is no such view") }
+    if question == ["show": "language"] {
+      return AppView(json: .string(Language.current.rawValue), lines: [])
+    }
+    guard question == ["show": "tallies"] else { throw EditRefusal("there is no such view") }
     let sums = state.records.map { JSONMember($0.name.text, .number(JSONNumber(Self.sum($0)))) }
     return AppView(json: .object(sums), lines: sums.map { "\($0.name): \($0.value.text)" })
   }
@@ -56,7 +60,11 @@ struct TallyApp: App {
         context throws(EditRefusal) in
         let counts = TallyApp.counts(context.current)
         let own = (counts[context.device.text]?.int64 ?? 0) + amount
-        guard own >= 0 else { throw EditRefusal("nothing of \(tally) is left here") }
+        guard own >= 0 else {
+          throw EditRefusal(
+            Language.current == .japanese
+              ? "\(tally)はここにもうありません" : "nothing of \(tally) is left here")
+        }
         return counts.setting(context.device.text, to: .number(JSONNumber(own)))
       })
   }
