@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 
 /// Text styles. Only styles that every terminal has, and those of the sixteen colours that are
@@ -111,16 +112,57 @@ package enum RowText {
     }
   }
 
-  /// Formats an age in at most six characters: `now`, `59 s`, `59 min`, `23 h`, `365 d`.
+  private enum Age {
+    case now
+    case seconds(Int64)
+    case minutes(Int64)
+    case hours(Int64)
+    case days(Int64)
+    case long
+
+    init(of instant: Int64, at now: Int64) {
+      let seconds = max(0, now - instant) / 1_000
+      self =
+        switch seconds {
+        case ..<5: .now
+        case ..<60: .seconds(seconds)
+        case ..<3_600: .minutes(seconds / 60)
+        case ..<86_400: .hours(seconds / 3_600)
+        case ..<(1_000 * 86_400): .days(seconds / 86_400)
+        default: .long
+        }
+    }
+  }
+
+  /// Formats an age in at most six columns: `now`, `59 s`, `59 min`, `23 h`, `365 d`.
   package static func age(of instant: Int64, at now: Int64) -> String {
-    let seconds = max(0, now - instant) / 1_000
-    return switch seconds {
-    case ..<5: "now"
-    case ..<60: "\(seconds) s"
-    case ..<3_600: "\(seconds / 60) min"
-    case ..<86_400: "\(seconds / 3_600) h"
-    case ..<(1_000 * 86_400): "\(seconds / 86_400) d"
-    default: "long"
+    let text =
+      switch Age(of: instant, at: now) {
+      case .now: localized("now")
+      case .seconds(let count): localized("{count} s", ["count": String(count)])
+      case .minutes(let count): localized("{count} min", ["count": String(count)])
+      case .hours(let count): localized("{count} h", ["count": String(count)])
+      case .days(let count): localized("{count} d", ["count": String(count)])
+      case .long: localized("long")
+      }
+    // Chinese has a space between figures and words, for which a column has no room.
+    return Language.current == .english ? text : text.filter { $0 != " " }
+  }
+
+  /// True if `age` is `now`.
+  package static func isNow(_ instant: Int64, at now: Int64) -> Bool {
+    if case .now = Age(of: instant, at: now) { true } else { false }
+  }
+
+  /// Formats an age as a part of a sentence: `just now`, `59 s ago`, `365 d ago`, `long ago`.
+  package static func ago(_ instant: Int64, at now: Int64) -> String {
+    switch Age(of: instant, at: now) {
+    case .now: localized("just now")
+    case .seconds(let count): localized("{count} s ago", ["count": String(count)])
+    case .minutes(let count): localized("{count} min ago", ["count": String(count)])
+    case .hours(let count): localized("{count} h ago", ["count": String(count)])
+    case .days(let count): localized("{count} d ago", ["count": String(count)])
+    case .long: localized("long ago")
     }
   }
 

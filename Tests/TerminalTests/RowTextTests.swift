@@ -1,4 +1,5 @@
 import LockstepApps
+import LockstepLanguage
 import LockstepTerminal
 import Testing
 
@@ -23,6 +24,24 @@ struct RowTextTests {
   ])
   func anAgeIsAWord(_ passed: Int64, _ word: String) {
     #expect(RowText.age(of: 10_000_000, at: 10_000_000 + passed) == word)
+  }
+
+  @Test(arguments: [
+    (0, "just now", "刚刚", "今"), (59_999, "59 s ago", "59秒", "59秒"),
+    (3_599_999, "59 min ago", "59分钟", "59分"), (86_399_999, "23 h ago", "23小时", "23時間"),
+    (86_300_000_000, "998 d ago", "998天", "998日"), (86_400_000_000, "long ago", "很久", "昔"),
+  ])
+  func anAgeIsPartOfASentenceOrFitsAColumn(
+    _ passed: Int64, _ english: String, _ chinese: String, _ japanese: String
+  ) {
+    #expect(RowText.ago(0, at: passed) == english)
+    for (language, age) in [(Language.chinese, chinese), (.japanese, japanese)] {
+      #expect(language { RowText.age(of: 0, at: passed) } == age)
+      #expect(RowText.width(of: age) <= 6)
+    }
+    #expect(RowText.isNow(0, at: passed) == (passed < 5_000))
+    #expect(Language.chinese { RowText.ago(0, at: 60_000) } == "1 分钟前")
+    #expect(Language.japanese { RowText.ago(0, at: 3_600_000) } == "1時間前")
   }
 
   @Test func wordsStandInColumns() {

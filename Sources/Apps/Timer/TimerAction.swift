@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Order to the timer.
@@ -17,7 +18,7 @@ package enum TimerAction: Hashable, Sendable {
     case "skip": self = .event(.skip)
     case "snooze": self = .event(.snooze(length: length))
     case "set": self = try .set(TimerSettings.changes(json["settings"]))
-    default: throw EditRefusal("the timer does not know that order")
+    default: throw EditRefusal(localized("the timer does not know that order"))
     }
   }
 
@@ -59,7 +60,7 @@ package enum TimerQuestion: Hashable, Sendable {
     case "settings" where members == 1: self = .settings
     case "stats" where members == 1: self = .stats([])
     case "stats" where members == 2 && periods != nil: self = .stats(try Self.read(periods))
-    default: throw EditRefusal("the timer has no such view")
+    default: throw EditRefusal(localized("the timer has no such view"))
     }
   }
 

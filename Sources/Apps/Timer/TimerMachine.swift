@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 
 /// Events that a person triggers. Lengths are milliseconds, 1 to `Limits.timerMilliseconds`; nil:
@@ -29,15 +30,21 @@ package enum TimerRefusal: Error, Hashable, Sendable {
   /// One sentence, with the next step.
   package var explanation: String {
     switch self {
-    case .nothingIsRunning: "nothing is running; start the timer first"
-    case .alreadyRunning: "a focus is already going on; stop it first to start another"
-    case .alreadyPaused: "the timer is already paused; resume it to go on"
-    case .notPaused: "the timer is not paused"
-    case .noBreakToSnooze: "there is no break to put off; snooze works during a break"
+    case .nothingIsRunning: localized("nothing is running; start the timer first")
+    case .alreadyRunning:
+      localized("a focus is already going on; stop it first to start another")
+    case .alreadyPaused: localized("the timer is already paused; resume it to go on")
+    case .notPaused: localized("the timer is not paused")
+    case .noBreakToSnooze:
+      localized("there is no break to put off; snooze works during a break")
     case .badLength:
-      "a length must be more than 0 and at most \(Limits.timerMilliseconds / 60_000) minutes"
+      localized(
+        "a length must be more than 0 and at most {most} minutes",
+        ["most": String(Limits.timerMilliseconds / 60_000)])
     case .unknownState(let state):
-      "this version does not know the state \"\(state)\"; update it, or stop the timer"
+      localized(
+        "this version does not know the state \"{state}\"; update it, or stop the timer",
+        ["state": state])
     }
   }
 }

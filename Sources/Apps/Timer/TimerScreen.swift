@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// The timer's display at one instant. Countdowns that reached zero by then have ended, even if no
@@ -60,9 +61,19 @@ package struct TimerScreen: Hashable, Sendable {
   /// Text for a person: `focus 24:59, 3 done`. Seconds are rounded up, so that a countdown shows
   /// its full length at first and 00:00 only at its end.
   package var line: String {
-    let done = completedPomodoros > 0 ? ", \(completedPomodoros) done" : ""
-    guard stateType != TimerPhase.idle.rawValue else { return "idle\(done)" }
-    return "\(title) \(TimerScreen.clock(remaining))\(isPaused ? ", paused" : "")\(done)"
+    let values = [
+      "phase": title, "time": TimerScreen.clock(remaining), "count": String(completedPomodoros),
+    ]
+    guard stateType != TimerPhase.idle.rawValue else {
+      return completedPomodoros > 0 ? localized("idle, {count} done", values) : localized("idle")
+    }
+    guard completedPomodoros > 0 else {
+      return isPaused
+        ? localized("{phase} {time}, paused", values) : localized("{phase} {time}", values)
+    }
+    return isPaused
+      ? localized("{phase} {time}, paused, {count} done", values)
+      : localized("{phase} {time}, {count} done", values)
   }
 
   /// Relay time of the next change of `line` without any event; nil if it does not change.
@@ -95,8 +106,10 @@ package struct TimerScreen: Hashable, Sendable {
 
   private var title: String {
     switch TimerPhase(rawValue: stateType) {
-    case .breakTime: "break"
-    case .idle, .focus, .snooze, nil: stateType
+    case .focus: localized("focus")
+    case .breakTime: localized("break")
+    case .snooze: localized("snooze")
+    case .idle, nil: stateType
     }
   }
 

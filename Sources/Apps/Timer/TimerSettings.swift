@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -119,55 +120,73 @@ extension TimerSettings {
   package struct Word: Sendable {
     package let name: String
     package let meaning: String
-    /// Name of its value in a sentence.
-    fileprivate let subject: String
-    /// The next step for a value that it cannot have.
-    fileprivate let advice: String
   }
 
-  private static let minutesAdvice =
-    "give minutes, more than 0 and at most \(Limits.timerMilliseconds / 60_000)"
-
   /// Settings with their meaning. Names that end with `Minutes` are lengths in minutes.
-  package static let words = [
-    Word(
-      name: "focusMinutes", meaning: "how long a focus is", subject: "the length of a focus",
-      advice: minutesAdvice),
-    Word(
-      name: "shortBreakMinutes", meaning: "how long a break is", subject: "the length of a break",
-      advice: minutesAdvice),
-    Word(
-      name: "longBreakMinutes", meaning: "how long the long break is",
-      subject: "the length of the long break", advice: minutesAdvice),
-    Word(
-      name: "longBreakEvery", meaning: "after how many pomodoros it comes; 0 for never",
-      subject: "the number of pomodoros until the long break",
-      advice: "give a whole number from 0 to 1000"),
-    Word(
-      name: "snoozeMinutes", meaning: "how long a break waits when it is put off",
-      subject: "the time for which a break is put off", advice: minutesAdvice),
-    Word(
-      name: "autoStart", meaning: "whether a break runs by itself: true or false",
-      subject: "the automatic start of a break", advice: "give true or false"),
-  ]
+  package static var words: [Word] {
+    [
+      Word(name: "focusMinutes", meaning: localized("how long a focus is")),
+      Word(name: "shortBreakMinutes", meaning: localized("how long a break is")),
+      Word(name: "longBreakMinutes", meaning: localized("how long the long break is")),
+      Word(
+        name: "longBreakEvery",
+        meaning: localized("after how many pomodoros it comes; 0 for never")),
+      Word(
+        name: "snoozeMinutes", meaning: localized("how long a break waits when it is put off")),
+      Word(
+        name: "autoStart", meaning: localized("whether a break runs by itself: true or false")),
+    ]
+  }
 
   /// Validates the requested changes and returns them.
   package static func changes(_ wanted: JSONValue?) throws(EditRefusal) -> [JSONMember] {
     let members = wanted?.members ?? []
-    if members.isEmpty { throw EditRefusal("say what is to change") }
+    if members.isEmpty { throw EditRefusal(localized("say what is to change")) }
     for member in members {
-      guard isGood(member) else {
-        guard let word = words.first(where: { $0.name == member.name }) else {
-          let names = words.map(\.name).joined(separator: ", ")
-          throw EditRefusal(
-            "there is no setting \u{201C}\(RowText.line(member.name))\u{201D}; there are \(names)")
-        }
-        throw EditRefusal(
-          "\u{201C}\(RowText.line(member.value.text))\u{201D} is no value for "
-            + "\(word.subject); \(word.advice)")
-      }
+      guard isGood(member) else { throw EditRefusal(refusal(of: member)) }
     }
     return members
+  }
+
+  /// One sentence, with the next step.
+  private static func refusal(of member: JSONMember) -> String {
+    let values = [
+      "value": RowText.line(member.value.text),
+      "most": String(Limits.timerMilliseconds / 60_000),
+    ]
+    switch member.name {
+    case "focusMinutes":
+      return localized(
+        "\u{201C}{value}\u{201D} is no value for the length of a focus; "
+          + "give minutes, more than 0 and at most {most}", values)
+    case "shortBreakMinutes":
+      return localized(
+        "\u{201C}{value}\u{201D} is no value for the length of a break; "
+          + "give minutes, more than 0 and at most {most}", values)
+    case "longBreakMinutes":
+      return localized(
+        "\u{201C}{value}\u{201D} is no value for the length of the long break; "
+          + "give minutes, more than 0 and at most {most}", values)
+    case "longBreakEvery":
+      return localized(
+        "\u{201C}{value}\u{201D} is no value for the number of pomodoros until the long break; "
+          + "give a whole number from 0 to 1000", values)
+    case "snoozeMinutes":
+      return localized(
+        "\u{201C}{value}\u{201D} is no value for the time for which a break is put off; "
+          + "give minutes, more than 0 and at most {most}", values)
+    case "autoStart":
+      return localized(
+        "\u{201C}{value}\u{201D} is no value for the automatic start of a break; "
+          + "give true or false", values)
+    default:
+      return localized(
+        "there is no setting \u{201C}{name}\u{201D}; there are {names}",
+        [
+          "name": RowText.line(member.name),
+          "names": words.map(\.name).joined(separator: ", "),
+        ])
+    }
   }
 
   private static func isGood(_ member: JSONMember) -> Bool {

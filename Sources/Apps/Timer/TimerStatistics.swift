@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -20,7 +21,9 @@ package struct TimerStatistics: Hashable, Sendable {
       self.dates = dates
     }
 
-    fileprivate var title: String { dates.map { "\(name), \($0)" } ?? name }
+    fileprivate var title: String {
+      dates.map { localized("{name}, {dates}", ["name": name, "dates": $0]) } ?? name
+    }
   }
 
   package struct Sum: Hashable, Sendable {
@@ -79,17 +82,29 @@ package struct TimerStatistics: Hashable, Sendable {
 
   /// `now`: relay time, in milliseconds.
   package func view(at now: Int64) -> AppView {
-    let noun = completedPomodoros == 1 ? "pomodoro" : "pomodoros"
-    var lines = ["\(completedPomodoros) \(noun) done in all, on all devices together"]
-    if longBreakEvery > 0 { lines.append("\(inCycle) of \(longBreakEvery) until the long break") }
+    var lines = [
+      localized(
+        count: completedPomodoros, one: "{count} pomodoro done in all, on all devices together",
+        many: "{count} pomodoros done in all, on all devices together")
+    ]
+    if longBreakEvery > 0 {
+      lines.append(
+        localized(
+          "{done} of {every} until the long break",
+          ["done": String(inCycle), "every": String(longBreakEvery)]))
+    }
     if let lastFocusEndedAt {
-      let age = RowText.age(of: lastFocusEndedAt, at: now)
-      lines.append("the last focus ended " + (age == "now" ? "just now" : age + " ago"))
+      lines.append(
+        localized(
+          "the last focus ended {when}", ["when": RowText.ago(lastFocusEndedAt, at: now)]))
     }
     if !periods.isEmpty { lines += [""] + rows }
     if !periods.isEmpty, counted < completedPomodoros {
-      let missing = completedPomodoros - counted
-      lines.append("\(missing) of them \(missing == 1 ? "has" : "have") no day: an earlier version")
+      lines.append(
+        localized(
+          count: completedPomodoros - counted,
+          one: "{count} of them has no day: an earlier version",
+          many: "{count} of them have no day: an earlier version"))
     }
     return AppView(json: json, lines: lines)
   }
@@ -113,26 +128,32 @@ package struct TimerStatistics: Hashable, Sendable {
   /// One row per period: its name, number, time and a bar.
   private var rows: [String] {
     let most = max(1, sums.map(\.pomodoros).max() ?? 1)
-    let titles = periods.map { RowText.cut(RowText.line($0.title), to: Self.titleColumns) }
+    let times = sums.map { Self.time($0.milliseconds) }
+    let timeColumns = max(13, 1 + (times.map { RowText.width(of: $0) }.max() ?? 0))
+    // With number, time and bar a row then has at most 80 columns.
+    let widest = 80 - 5 - timeColumns - 2 - Int(Self.barCells)
+    let titles = periods.map { RowText.cut(RowText.line($0.title), to: widest) }
     let columns = max(12, titles.map { RowText.width(of: $0) }.max() ?? 0)
-    return zip(titles, sums).map { title, sum in
+    return zip(zip(titles, times), sums).map { words, sum in
       let length = Int(min(sum.pomodoros * Self.barCells / most, Self.barCells))
       let bar = String(repeating: "█", count: sum.pomodoros == 0 ? 0 : max(1, length))
       let row =
-        RowText.left(title, columns) + RowText.right("\(sum.pomodoros)", 5)
-        + RowText.right(Self.time(sum.milliseconds), 13)
+        RowText.left(words.0, columns) + RowText.right("\(sum.pomodoros)", 5)
+        + RowText.right(words.1, timeColumns)
       return bar.isEmpty ? row : row + "  " + bar
     }
   }
 
   private static let barCells: Int64 = 24
-  /// Widest title of a row: with number, time and bar a row then has at most 80 columns.
-  private static let titleColumns = 36
 
   /// Returns hours and minutes, such as `1 h 40 min`.
   private static func time(_ milliseconds: Int64) -> String {
     let minutes = (milliseconds + 30_000) / 60_000
     if milliseconds == 0 { return "–" }
-    return minutes < 60 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
+    return minutes < 60
+      ? localized("{count} min", ["count": String(minutes)])
+      : localized(
+        "{hours} h {minutes} min",
+        ["hours": String(minutes / 60), "minutes": String(minutes % 60)])
   }
 }

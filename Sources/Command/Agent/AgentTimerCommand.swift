@@ -3,6 +3,7 @@ import LockstepApps
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// `lockstep timer`: the pomodoro timer.
@@ -120,7 +121,9 @@ enum AgentTimerSettingsCommand {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2 else {
         throw CommandFailure(
-          "\"\(Log.oneLine(word))\" is not of the form NAME=VALUE", exitCode: .usage)
+          localized(
+            "\"{word}\" is not of the form NAME=VALUE", ["word": Log.oneLine(word)]),
+          exitCode: .usage)
       }
       settings.append(JSONMember(String(parts[0]), value(String(parts[1]))))
     }

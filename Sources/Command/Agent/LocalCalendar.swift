@@ -1,5 +1,6 @@
 import Glibc
 import LockstepApps
+import LockstepLanguage
 
 /// Days, weeks, months and years in this machine's time zone.
 enum LocalCalendar {
@@ -60,7 +61,8 @@ enum LocalCalendar {
       var last = parts
       last.tm_mday += 6
       guard mktime(&last) != -1 else { return nil }
-      dates = "\(text(parts, "%m-%d")) to \(text(last, "%m-%d"))"
+      dates = localized(
+        "{first} to {last}", ["first": text(parts, "%m-%d"), "last": text(last, "%m-%d")])
     }
     return TimerStatistics.Period(
       name: text(parts, unit.form), from: Int64(beginning) * 1_000, dates: dates)

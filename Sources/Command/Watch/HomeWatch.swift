@@ -5,6 +5,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 import LockstepWire
@@ -144,14 +145,16 @@ enum DeviceProbe {
   }
 
   static func query(_ member: HomeAccess) throws(CommandFailure) -> BackgroundQuery<Result> {
-    try BackgroundQuery("devices") { fetchDevices(member) }
+    // A thread begins with English texts.
+    let language = Language.current
+    return try BackgroundQuery("devices") { language { fetchDevices(member) } }
   }
 
   private static func fetchDevices(_ member: HomeAccess) -> Result {
     do throws(CommandFailure) {
       return .devices(try member.call.devices(token: member.token).devices)
     } catch {
-      return .unknown(error.message ?? "the relay cannot be asked")
+      return .unknown(error.message ?? localized("the relay cannot be asked"))
     }
   }
 }

@@ -3,6 +3,7 @@ import Lockstep
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
+import LockstepLanguage
 import LockstepModel
 
 /// A view on the full screen of a terminal. Waits for messages of the home, keys, changes of the
@@ -72,7 +73,7 @@ struct LiveWatch {
       try screen.draw(view.rows(columns: columns, height: height, at: wall))
       if let text = view.nextAlarm() {
         if ringsBell { try screen.ringBell() }
-        if notifies { notice.show("Lockstep timer", text) }
+        if notifies { notice.show(localized("Lockstep timer"), text) }
       }
     } catch {
       // The terminal is gone, so no error can be shown on it.

@@ -3,6 +3,7 @@ import LockstepApps
 import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -130,10 +131,10 @@ struct TimerView: WatchView {
     else { return }
     alarmedZeroAt = zeroAt
     switch TimerPhase(rawValue: board.screen.stateType) {
-    case .focus: alarm = "Focus done: time for a break."
-    case .breakTime: alarm = "The break is over."
-    case .snooze: alarm = "Time for the break that was put off."
-    case .idle, nil: alarm = "The time is up."
+    case .focus: alarm = localized("Focus done: time for a break.")
+    case .breakTime: alarm = localized("The break is over.")
+    case .snooze: alarm = localized("Time for the break that was put off.")
+    case .idle, nil: alarm = localized("The time is up.")
     }
   }
 
@@ -172,30 +173,64 @@ enum TimerNews {
       now.stateType != TimerPhase.snooze.rawValue
     {
       // No key leads here: of two concurrent edits, another one has prevailed now.
-      let stands = "what \(who) did at the same time stands"
-      return was.device == now.device || now.device.isEmpty ? nil : stands
+      return was.device == now.device || now.device.isEmpty
+        ? nil : localized("what {device} did at the same time stands", ["device": who])
     }
-    let length = new.duration.map { " of " + minutes($0) } ?? ""
     switch TimerPhase(rawValue: now.stateType) {
-    case .focus where was.stateType == now.stateType: return continued(who, new)
-    case .focus: return "\(who) started a focus\(length)"
-    case .breakTime where was.stateType == now.stateType: return continued(who, new)
+    case .focus where was.stateType == now.stateType,
+      .breakTime where was.stateType == now.stateType,
+      .snooze where was.isPaused != now.isPaused:
+      return continued(who, new)
     case .breakTime where isZero && was.stateType == TimerPhase.focus.rawValue:
-      return "focus done, the \(ordinal(now.completedPomodoros)); a break\(length) follows"
-    case .breakTime where isZero: return "the break that was put off begins"
-    case .breakTime: return "\(who) went on to a break\(length)"
-    case .snooze where was.isPaused != now.isPaused: return continued(who, new)
-    case .snooze: return "\(who) put the break off for " + (new.duration.map(minutes) ?? "a while")
-    case .idle where isZero: return "the break is over"
-    case .idle where was.stateType == TimerPhase.breakTime.rawValue: return "\(who) ended the break"
-    case .idle: return "\(who) stopped the timer"
-    case nil: return "\(who) did what this version does not know: \(RowText.line(now.stateType))"
+      return focusEnd(new)
+    case .breakTime where isZero: return localized("the break that was put off begins")
+    case .idle where isZero: return localized("the break is over")
+    case .idle where was.stateType == TimerPhase.breakTime.rawValue:
+      return localized("{device} ended the break", ["device": who])
+    case .idle: return localized("{device} stopped the timer", ["device": who])
+    case .focus, .breakTime, .snooze: return beginning(who, new)
+    case nil:
+      return localized(
+        "{device} did what this version does not know: {state}",
+        ["device": who, "state": RowText.line(now.stateType)])
     }
   }
 
   private static func continued(_ who: String, _ board: TimerContents) -> String {
-    let left = TimerScreen.clock(board.screen.remaining)
-    return board.screen.isPaused ? "\(who) paused, \(left) left" : "\(who) goes on, \(left) left"
+    let values = ["device": who, "time": TimerScreen.clock(board.screen.remaining)]
+    return board.screen.isPaused
+      ? localized("{device} paused, {time} left", values)
+      : localized("{device} goes on, {time} left", values)
+  }
+
+  /// A phase that a person began.
+  private static func beginning(_ who: String, _ board: TimerContents) -> String {
+    guard let duration = board.duration else {
+      return switch TimerPhase(rawValue: board.screen.stateType) {
+      case .breakTime: localized("{device} went on to a break", ["device": who])
+      case .snooze: localized("{device} put the break off for a while", ["device": who])
+      case .focus, .idle, nil: localized("{device} started a focus", ["device": who])
+      }
+    }
+    let values = ["device": who, "length": minutes(duration)]
+    return switch TimerPhase(rawValue: board.screen.stateType) {
+    case .breakTime: localized("{device} went on to a break of {length}", values)
+    case .snooze: localized("{device} put the break off for {length}", values)
+    case .focus, .idle, nil: localized("{device} started a focus of {length}", values)
+    }
+  }
+
+  /// A focus that ran out.
+  private static func focusEnd(_ board: TimerContents) -> String {
+    let done = board.screen.completedPomodoros
+    // Only English has a word of its own for the place in an order.
+    let number = Language.current == .english ? ordinal(done) : String(done)
+    guard let duration = board.duration else {
+      return localized("focus done, the {number}; a break follows", ["number": number])
+    }
+    return localized(
+      "focus done, the {number}; a break of {length} follows",
+      ["number": number, "length": minutes(duration)])
   }
 
   /// Returns nil if there is nothing of interest to a person.
@@ -203,21 +238,28 @@ enum TimerNews {
     guard let old else { return nil }
     if new.conflicts > old.conflicts {
       let count = new.conflicts - old.conflicts
-      return count == 1 ? "a conflict was settled" : "\(count) conflicts were settled"
+      return localized(
+        count: count, one: "a conflict was settled", many: "{count} conflicts were settled")
     }
     if let reason = new.connectionError, old.connectionError == nil {
-      return "offline: \(RowText.line(reason))"
+      return localized(
+        "offline: {reason}",
+        ["reason": RowText.line(Language.current.translation(of: reason) ?? reason)])
     }
     if old.connectionError != nil, let transport = new.transport {
-      return "connected by \(transport)"
+      return localized("connected by {transport}", ["transport": transport])
     }
     return nil
   }
 
   /// Returns a text as short as possible, such as `25 min`, `90 s` or `02:30`.
   static func minutes(_ milliseconds: Int64) -> String {
-    if milliseconds % 60_000 == 0 { return "\(milliseconds / 60_000) min" }
-    if milliseconds < 120_000 { return "\((max(0, milliseconds) + 999) / 1_000) s" }
+    if milliseconds % 60_000 == 0 {
+      return localized("{count} min", ["count": String(milliseconds / 60_000)])
+    }
+    if milliseconds < 120_000 {
+      return localized("{count} s", ["count": String((max(0, milliseconds) + 999) / 1_000)])
+    }
     return TimerScreen.clock(milliseconds)
   }
 
@@ -307,10 +349,10 @@ struct TimerPage {
   private var title: String {
     guard let screen = view.board?.screen else { return "…" }
     return switch TimerPhase(rawValue: screen.stateType) {
-    case .idle: "nothing runs"
-    case .focus: "focus"
-    case .breakTime: isLongBreak ? "long break" : "break"
-    case .snooze: "snooze, the break waits"
+    case .idle: localized("nothing runs")
+    case .focus: localized("focus")
+    case .breakTime: isLongBreak ? localized("long break") : localized("break")
+    case .snooze: localized("snooze, the break waits")
     case nil: RowText.line(screen.stateType)
     }
   }
@@ -322,7 +364,8 @@ struct TimerPage {
   }
 
   private var pausedMark: ScreenRow {
-    view.board?.screen.isPaused == true ? ScreenRow("  paused", .strong) : ScreenRow()
+    view.board?.screen.isPaused == true
+      ? ScreenRow("  " + localized("paused"), .strong) : ScreenRow()
   }
 
   /// Row for screens on which the large digits do not fit.
@@ -352,28 +395,45 @@ struct TimerPage {
     guard let board = view.board else { return nil }
     // This program never counts below 0, but another program may.
     let (done, every) = (max(0, board.screen.completedPomodoros), board.longBreakEvery)
-    let count = done == 0 ? "none done yet" : "\(done) done"
-    guard every > 0 else { return ScreenRow(" " + count) }
+    guard every > 0 else { return ScreenRow(" " + Self.pomodoros(done, untilLongBreak: 0)) }
     // After the last one is done, the row stays full during the long break.
     let inCycle =
       isLongBreak && board.screen.stateType == TimerPhase.breakTime.rawValue
       ? every : done % every
     let left = every - inCycle
-    let ahead = left == 0 ? "" : ", long break in \(left)"
-    guard every <= 12 else { return ScreenRow(" " + count + ahead) }
+    let words = Self.pomodoros(done, untilLongBreak: left)
+    guard every <= 12 else { return ScreenRow(" " + words) }
     return ScreenRow(" " + String(repeating: "●", count: Int(inCycle)), .strong)
-      + ScreenRow(String(repeating: "○", count: Int(left)), .faint) + " \(count)\(ahead)"
+      + ScreenRow(String(repeating: "○", count: Int(left)), .faint) + (" " + words)
+  }
+
+  /// `left`: pomodoros until the long break; 0: there is none ahead.
+  private static func pomodoros(_ done: Int64, untilLongBreak left: Int64) -> String {
+    let values = ["count": String(done), "left": String(left)]
+    if left == 0 {
+      return done == 0 ? localized("none done yet") : localized("{count} done", values)
+    }
+    return done == 0
+      ? localized("none done yet, long break in {left}", values)
+      : localized("{count} done, long break in {left}", values)
   }
 
   /// Device and time of the last edit.
   private var edit: ScreenRow? {
     guard let board = view.board, let editedAt = board.editedAt else { return nil }
-    let age = RowText.age(of: editedAt, at: view.relayTime(at: wall))
-    let own = board.screen.device == view.status?.device ? " (this device)" : ""
-    let when = age == "now" ? "just now" : age + " ago"
-    return ScreenRow(" by ", .faint) + RowText.line(board.deviceName)
-      + ScreenRow(
-        own + ", " + view.clock(editedAt - view.relayTime(at: 0)) + ", " + when, .faint)
+    let values = [
+      "time": view.clock(editedAt - view.relayTime(at: 0)),
+      "when": RowText.ago(editedAt, at: view.relayTime(at: wall)),
+    ]
+    // The device's name has another style, so it is put into the text here.
+    let text =
+      board.screen.device == view.status?.device
+      ? localized("by {device} (this device), {time}, {when}", values)
+      : localized("by {device}, {time}, {when}", values)
+    guard let place = text.firstRange(of: "{device}") else { return ScreenRow(" " + text, .faint) }
+    return ScreenRow(" " + String(text[..<place.lowerBound]), .faint)
+      + RowText.line(board.deviceName)
+      + ScreenRow(String(text[place.upperBound...]), .faint)
   }
 
   // MARK: sync, devices, news
@@ -388,26 +448,28 @@ struct TimerPage {
 
   /// Returns a heading and the account's other devices, in at most so many rows.
   private func devices(_ available: Int) -> [ScreenRow] {
-    var heading = ScreenRow(" Other devices", .strong)
+    var heading = ScreenRow(" " + localized("Other devices"), .strong)
     if view.devicesError != nil {
-      heading = heading + ScreenRow("  as last known", .faint)
+      heading = heading + ScreenRow("  " + localized("as last known"), .faint)
     }
     guard let all = view.devices else {
-      let words = view.devicesError ?? "asking the relay"
+      let words = view.devicesError ?? localized("asking the relay")
       return [heading, ScreenRow("   " + words, .faint)]
     }
     let others = all.filter { $0.id.text != view.status?.device }
     guard !others.isEmpty else {
-      return [heading, ScreenRow("   none yet; lockstep agent pair lets one in", .faint)]
+      let words = localized("none yet; lockstep agent pair lets one in")
+      return [heading, ScreenRow("   " + words, .faint)]
     }
     let now = view.relayTime(at: wall)
     let rows = others.sorted {
       ($0.connected ? 1 : 0, $0.lastSeen) > ($1.connected ? 1 : 0, $1.lastSeen)
     }
     .map { device in
-      let age = RowText.age(of: device.lastSeen, at: now)
       let seen =
-        device.connected ? "connected" : "seen " + (age == "now" ? "just now" : age + " ago")
+        device.connected
+        ? localized("connected")
+        : localized("seen {when}", ["when": RowText.ago(device.lastSeen, at: now)])
       return ScreenRow(device.connected ? "   ● " : "   ○ ", device.connected ? .green : .faint)
         + RowText.left(RowText.cut(RowText.line(device.description.deviceName), to: 20), 20)
         + ScreenRow("  " + seen, device.connected ? .plain : .faint)
@@ -416,9 +478,9 @@ struct TimerPage {
   }
 
   private func news(_ available: Int) -> [ScreenRow] {
-    let heading = ScreenRow(" Just now", .strong)
+    let heading = ScreenRow(" " + localized("Just now"), .strong)
     guard !view.news.isEmpty else {
-      return [heading, ScreenRow("   nothing since this view began", .faint)]
+      return [heading, ScreenRow("   " + localized("nothing since this view began"), .faint)]
     }
     return [heading]
       + view.news.prefix(max(0, available - 1)).map {
@@ -430,8 +492,9 @@ struct TimerPage {
     guard rows.count > available, available > 0 else {
       return Array(rows.prefix(max(0, available)))
     }
+    let count = String(rows.count - available + 1)
     return Array(rows.prefix(available - 1))
-      + [ScreenRow("   … and \(rows.count - available + 1) more", .faint)]
+      + [ScreenRow("   " + localized("… and {count} more", ["count": count]), .faint)]
   }
 
   private func beside(_ left: [ScreenRow], _ right: [ScreenRow]) -> [ScreenRow] {
@@ -449,22 +512,25 @@ struct TimerPage {
   }
 
   private var keys: ScreenRow {
-    let words =
-      columns >= 76
-      ? "s start  p pause  r resume  x stop  k skip  z snooze  ? help  q quit"
-      : columns >= 36 ? "s start  p pause  ? help  q quit" : "? help  q quit"
-    return ScreenRow(" " + words, .faint)
+    let texts = [
+      (localized("s start  p pause  r resume  x stop  k skip  z snooze  ? help  q quit"), 76),
+      (localized("s start  p pause  ? help  q quit"), 36),
+    ]
+    let fitting = texts.first { text, least in
+      columns >= max(least, RowText.width(of: text) + 1)
+    }
+    return ScreenRow(" " + (fitting?.0 ?? localized("? help  q quit")), .faint)
   }
 
   private func help(_ available: Int) -> [ScreenRow] {
-    let keys = [
-      ("s", "start a focus"), ("p", "pause"), ("r", "resume"), ("space", "pause or resume"),
-      ("x", "stop; an unfinished focus does not count"),
-      ("k", "skip to what follows"), ("z", "put the break off"),
-      ("?", "this help, and back"), ("q", "quit; the timer goes on"),
-    ]
-    let rows = keys.map { key, words in ScreenRow("  " + RowText.left(key, 7), .strong) + words }
-    let head = [ScreenRow(" Keys", .strong), ScreenRow()]
-    return available >= rows.count + 4 ? heading + head + rows : Array(rows.prefix(available))
+    let keys = WatchKeys([
+      ("s", localized("start a focus")), ("p", localized("pause")), ("r", localized("resume")),
+      (localized("space"), localized("pause or resume")),
+      ("x", localized("stop; an unfinished focus does not count")),
+      ("k", localized("skip to what follows")), ("z", localized("put the break off")),
+      ("?", localized("this help, and back")), ("q", localized("quit; the timer goes on")),
+    ])
+    return available >= keys.rows.count + 2
+      ? heading + keys.rows : Array(keys.rows.dropFirst(2).prefix(available))
   }
 }

@@ -1,10 +1,12 @@
 import Lockstep
 import LockstepCommandLine
+import LockstepLanguage
 import LockstepTerminal
 
 /// Heading of a full-screen view: the app, the sync status, and this device's name at the right end
 /// if there is room. What does not fit into one row has a second one.
 struct WatchHeading {
+  /// The app's zone.
   let title: String
   /// Nil before the home has said it.
   let status: HomeStatus?
@@ -15,7 +17,7 @@ struct WatchHeading {
   let clock: @Sendable (Int64) -> String
 
   var rows: [ScreenRow] {
-    let heading = ScreenRow(" " + title, .strong)
+    let heading = ScreenRow(" " + localizedTitle, .strong)
     guard let status else { return [heading + ScreenRow("  …", .faint)] }
     let sync = ScreenRow(status.isInSync ? " ● " : " ○ ", status.isInSync ? .green : .red)
     let words = words(status)
@@ -31,13 +33,30 @@ struct WatchHeading {
     ]
   }
 
+  private var localizedTitle: String {
+    switch title {
+    case "Timer": localized("Timer")
+    case "Vault": localized("Vault")
+    case "Clipboard": localized("Clipboard")
+    case "Memos": localized("Memos")
+    case "Habits": localized("Habits")
+    default: title
+    }
+  }
+
   private func words(_ status: HomeStatus) -> String {
     if status.isInSync {
-      let transport = status.transport.map { " by " + $0 } ?? ""
-      return "in sync\(transport), \(clock(wall))"
+      guard let transport = status.transport else {
+        return localized("in sync, {time}", ["time": clock(wall)])
+      }
+      return localized(
+        "in sync by {transport}, {time}", ["transport": transport, "time": clock(wall)])
     }
-    let last = status.lastSync.map { "; last in sync " + clock($0 - status.relayTime(atWall: 0)) }
-    return status.line(wall: wall) + (last ?? "")
+    let line = status.line(wall: wall)
+    guard let last = status.lastSync else { return line }
+    return localized(
+      "{status}; last in sync {time}",
+      ["status": line, "time": clock(last - status.relayTime(atWall: 0))])
   }
 }
 
@@ -116,24 +135,43 @@ struct WatchPage {
     let first = max(0, min(top, body.count - available))
     var shown = Array(body[first..<min(body.count, first + available)])
     guard available > 2 else { return shown }
-    if first > 0 { shown[0] = ScreenRow("… \(first + 1) before", .faint) }
+    if first > 0 {
+      let count = String(first + 1)
+      shown[0] = ScreenRow(localized("… {count} before", ["count": count]), .faint)
+    }
     let left = body.count - first - available
-    if left > 0 { shown[available - 1] = ScreenRow("… and \(left + 1) more", .faint) }
+    if left > 0 {
+      let count = String(left + 1)
+      shown[available - 1] = ScreenRow(localized("… and {count} more", ["count": count]), .faint)
+    }
     return shown
   }
 
   private func keys(_ count: Int) -> ScreenRow {
-    let scroll = count > extent.shown && extent.all > 0 ? "j k scroll  " : ""
-    return ScreenRow(" \(scroll)? help  q quit", .faint)
+    let words =
+      count > extent.shown && extent.all > 0
+      ? localized("j k scroll  ? help  q quit") : localized("? help  q quit")
+    return ScreenRow(" " + words, .faint)
   }
 
-  private static let help: [ScreenRow] = {
-    let keys = [
-      ("j, k", "one row down, one row up; arrows do the same"),
-      ("space, b", "a page down, a page up"), ("g", "to the first row"),
-      ("?", "this help, and back"), ("q", "quit"),
-    ]
-    return [ScreenRow(" Keys", .strong), ScreenRow()]
-      + keys.map { key, words in ScreenRow("  " + RowText.left(key, 10), .strong) + words }
-  }()
+  private static var help: [ScreenRow] {
+    WatchKeys([
+      ("j, k", localized("one row down, one row up; arrows do the same")),
+      (localized("space, b"), localized("a page down, a page up")),
+      ("g", localized("to the first row")),
+      ("?", localized("this help, and back")), ("q", localized("quit")),
+    ]).rows
+  }
+}
+
+/// Page of a view with its keys and their effects.
+struct WatchKeys {
+  let rows: [ScreenRow]
+
+  init(_ keys: [(name: String, effect: String)]) {
+    let columns = 2 + (keys.map { RowText.width(of: $0.name) }.max() ?? 0)
+    rows =
+      [ScreenRow(" " + localized("Keys"), .strong), ScreenRow()]
+      + keys.map { ScreenRow("  " + RowText.left($0.name, columns), .strong) + $0.effect }
+  }
 }

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import Testing
 
 struct TimerScreenTests {
@@ -40,6 +41,22 @@ struct TimerScreenTests {
     #expect(
       screen(timer(edit("mac", 0, "focus", left: 3_661_000)), at: 0).line == "focus 01:01:01")
     #expect(screen(timer(edit("mac", 0, "daydream", left: 9)), at: 0).line == "daydream 00:01")
+  }
+
+  @Test func aLineIsInTheLanguageOfThePerson() {
+    let fields = timer(done: 3, edit("mac", 0, "breakTime", left: 61_000, paused: true))
+    let paused = screen(fields, at: 0)
+    let running = screen(timer(edit("mac", 0, "focus", left: 90_000)), at: 0)
+    Language.chinese {
+      #expect(paused.line == "休息 01:01（已暂停），已完成 3 个番茄钟")
+      #expect(running.line == "专注 01:30")
+      #expect(screen(nil, at: 0).line == "准备就绪")
+    }
+    Language.japanese {
+      #expect(paused.line == "休憩 01:01（一時停止中）、3ポモドーロ完了")
+      #expect(running.line == "集中 01:30")
+    }
+    #expect(Language.japanese { paused.view.json } == paused.view.json)
   }
 
   @Test func screensTurnAtZeroBeforeAnyoneHasWrittenIt() {

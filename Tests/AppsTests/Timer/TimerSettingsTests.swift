@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import Testing
 
@@ -62,6 +63,16 @@ struct TimerSettingsTests {
       }
       #expect(fault?.reason == reason)
     }
+  }
+
+  @Test func settingsAreExplainedInTheLanguageOfThePerson() {
+    let settings = TimerSettings(fields: nil)
+    #expect(
+      Language.japanese { settings.view.lines.first } == "focusMinutes          25  集中の時間")
+    #expect(Language.japanese { settings.view.json } == settings.view.json)
+    #expect(
+      throws: EditRefusal("“soon”不能用作休息的自动开始；请输入 true 或 false")
+    ) { try Language.chinese { try TimerSettings.changes(["autoStart": "soon"]) } }
   }
 
   @Test func lengthsHaveBounds() {

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import Testing
 
@@ -99,5 +100,51 @@ struct TimerStatisticsTests {
       ])
     #expect(view.json["periods"]?.array?.count == 2 && view.json["withDay"] == 0)
     #expect(try table.view(["show": "stats"]).lines.count == 2)
+  }
+
+  private func weeks(_ focuses: Int, of length: Int64, until instant: Int64) -> AppView {
+    let members = (1...focuses).map {
+      JSONMember("\($0)-mac", .number(JSONNumber(length)))
+    }
+    return TimerStatistics(
+      TimerState(fields: timer(done: Int64(focuses + 1))),
+      days: [day("1970-01-01", .object(members))], settings: TimerSettings(fields: nil),
+      periods: [TimerStatistics.Period(name: "2026-W09", from: 0, dates: "02-23 to 03-01")],
+      at: instant
+    ).view(at: instant)
+  }
+
+  /// A year of full days has more hours than a column was made for.
+  @Test func aLongTimeStandsApartFromItsNumber() {
+    let row = weeks(60, of: 86_400_000, until: 1_000).lines[4]
+    #expect(row.hasPrefix("2026-W09, 02-23 to 03-01   60 1440 h 0 min  █"), "\(row)")
+    let longer = weeks(101, of: 86_370_000, until: 1_000).lines[4]
+    #expect(longer.hasPrefix("2026-W09, 02-23 to 03-01  101 2423 h 10 min  █"), "\(longer)")
+  }
+
+  @Test(arguments: Language.allCases) func statisticsFitTheTerminal(_ language: Language) {
+    let lines = language { weeks(101, of: 86_370_000, until: 9_000_000) }.lines
+    for line in lines {
+      let columns = line.unicodeScalars.reduce(0) { $0 + ($1.value > 0x2E80 ? 2 : 1) }
+      #expect(columns <= 80, "\(line)")
+    }
+  }
+
+  @Test func statisticsAreInTheLanguageOfThePerson() {
+    let view = weeks(2, of: 3_000_000, until: 600_000)
+    let chinese = Language.chinese { weeks(2, of: 3_000_000, until: 600_000) }
+    #expect(
+      chinese.lines == [
+        "所有设备共完成 3 个番茄钟", "长休息进度：3 / 4", "上次专注结束：9 分钟前", "",
+        "2026-W09，02-23 to 03-01    2 1 小时 40 分钟  " + String(repeating: "█", count: 24),
+        "其中 1 个没有日期：较早的版本未记录日期",
+      ], "\(chinese.lines)")
+    let japanese = Language.japanese { weeks(2, of: 3_000_000, until: 600_000) }
+    #expect(
+      japanese.lines[0...2] == [
+        "すべてのデバイスで合計3ポモドーロ完了", "長い休憩まで：3 / 4", "最後の集中の終了：9分前",
+      ], "\(japanese.lines)")
+    // Programs get the same in each language.
+    #expect(chinese.json == view.json && japanese.json == view.json)
   }
 }

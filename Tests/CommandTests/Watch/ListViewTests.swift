@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import Testing
 
@@ -83,6 +84,21 @@ struct ListViewTests {
     #expect(help[0] == heading && help[2] == " Keys" && help.contains { $0.contains("q ") })
     press("?", &view)
     #expect(text(view, 12)[2] == "row 0")
+  }
+
+  @Test func headingAndKeysAreInTheLanguageOfThePerson() {
+    Language.japanese {
+      var view = view(10)
+      let rows = text(view, 6)
+      #expect(rows[0].hasPrefix(" メモ  ○ "), "\(rows)")
+      #expect(rows[4] == "… ほか7件" && rows[5] == " j k スクロール  ? ヘルプ  q 終了")
+      press("?", &view)
+      #expect(text(view, 12, columns: 80)[2] == " キーボードショートカット")
+      #expect(text(view, 12, columns: 80)[5] == "  スペース、b  1ページ下へ、1ページ上へ")
+    }
+    Language.chinese {
+      #expect(text(view(10), 6)[5] == " j k 滚动  ? 帮助  q 退出")
+    }
   }
 
   @Test(arguments: 1...30) func noScreenIsTooSmall(_ height: Int) {

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepWire
 import Testing
@@ -210,6 +211,60 @@ struct TimerViewTests {
       #expect(rows.contains { $0.contains("██") } || columns < 40)
       #expect(rows.contains { $0.contains("●●●○") && $0.contains("3 done") })
       #expect(rows.last?.contains("q quit") == true)
+    }
+  }
+
+  /// With names, news and a refusal in the person's language, nothing is cut on a usual terminal.
+  @Test(arguments: Language.allCases) func everyRowFitsTheTerminal(_ language: Language) {
+    language {
+      for type in ["focus", "breakTime", "snooze", "idle"] {
+        var view = TimerView { _ in "12:34" }
+        view.handleLine(Self.line(Self.board(done: 3)), at: 0)
+        view.handleLine(
+          Self.line(Self.board(type, edited: 3_000, paused: type == "snooze", done: 10)), at: 4_000)
+        view.handleLine(["status": ["state": "inSync", "transport": "websocket"]], at: 5_000)
+        view.handleDevices(.devices([]), at: 5_000)
+        for _ in 0..<2 {
+          for row in view.rows(columns: 80, height: 24, at: 64_000) {
+            #expect(row.width <= 80, "\(row.plainText)")
+          }
+          _ = view.handleKey(UInt8(ascii: "?"))
+        }
+      }
+    }
+  }
+
+  @Test func theScreenIsInTheLanguageOfThePerson() {
+    func text(_ language: Language) -> String {
+      language {
+        var view = TimerView { _ in "12:34" }
+        view.handleLine(Self.line(Self.board("idle", left: 0)), at: 0)
+        view.handleLine(Self.line(Self.board(edited: 5_000, done: 3)), at: 5_000)
+        view.handleLine(["status": ["state": "inSync", "transport": "websocket"]], at: 5_000)
+        view.handleDevices(.devices([]), at: 5_000)
+        return Self.text(view, at: 15_000).joined(separator: "\n")
+      }
+    }
+    let chinese = text(.chinese)
+    for words in [
+      " 计时器  ● 已同步（websocket），12:34", " 专注", "1 分钟", "●●●○ 已完成 3 个番茄钟，再完成 1 个后长休息",
+      " 上次更改：phone，12:34，10 秒前", " 其他设备", "12:34  phone 开始了 1 分钟的专注",
+      " s 开始  p 暂停  r 继续  x 停止  k 跳过  z 推迟休息  ? 帮助  q 退出",
+    ] { #expect(chinese.contains(words), "\(words) is not in \(chinese)") }
+    let japanese = text(.japanese)
+    for words in [
+      " タイマー  ● 同期済み（websocket）、12:34", " 集中", "●●●○ 3ポモドーロ完了、あと1回で長い休憩",
+      " 最終変更：phone、12:34、10秒前", " ほかのデバイス", "12:34  phoneが1分の集中を開始",
+      " s 開始  p 一時停止  r 再開  x 停止  k スキップ  z スヌーズ  ? ヘルプ  q 終了",
+    ] { #expect(japanese.contains(words), "\(words) is not in \(japanese)") }
+  }
+
+  @Test func theBellIsForWordsOfThePerson() {
+    Language.japanese {
+      var view = Self.view()
+      view.handleLine(Self.line(Self.board()), at: 0)
+      view.advance(to: 60_000)
+      #expect(alarm(&view) == "集中が終わりました。休憩の時間です。")
     }
   }
 
