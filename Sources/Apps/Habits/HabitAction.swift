@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Order to the habits. `habit`, `day` and `version` are words of the person: the app reads them,
@@ -48,7 +49,7 @@ package enum HabitAction: Hashable, Sendable {
         habit: json.textMember("habit"), day: json.textMember("day"), by: json.wholeMember("by"))
     case "keep":
       self = try .keep(habit: json.textMember("habit"), version: json.textMember("version"))
-    default: throw EditRefusal("habits do not know that order")
+    default: throw EditRefusal(localized("habits do not know that order"))
     }
   }
 
@@ -103,7 +104,7 @@ package enum HabitQuestion: Hashable, Sendable {
     case "day": self = try .day(json.textMember("day"))
     case "conflicts": self = .conflicts
     case "statistics": self = try .statistics(day: json.textMember("day"))
-    default: throw EditRefusal("habits have no such view")
+    default: throw EditRefusal(localized("habits have no such view"))
     }
   }
 

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -57,13 +58,17 @@ extension HabitWeek {
     // As wide as the longest title, if a row then fits into 80 columns.
     let widest = habits.map { RowText.width(of: RowText.line($0.habit.title)) }.max() ?? 0
     let columns = min(max(24, widest), 39)
-    let header = RowText.left("", columns + 5) + "  streak  longest  30 days  all days"
+    let header =
+      RowText.left("", columns + 5) + RowText.right(localized("streak"), 8)
+      + RowText.right(localized("longest"), 9) + RowText.right(localized("30 days"), 9)
+      + RowText.right(localized("all days"), 10)
     var json: [JSONValue] = []
     var rows = [header]
     for (place, habit) in habits {
       let figures = HabitStatistics(contents.doneDays(of: habit), today: today)
       json.append(head(habit, place).setting(Self.members(of: figures)))
-      let rate = figures.rate.map { "\($0) %" } ?? "–"
+      let rate =
+        figures.rate.map { localized("{percent} %", ["percent": String($0)]) } ?? "–"
       rows.append(
         title(habit, place, columns: columns) + RowText.right("\(figures.streak)", 8)
           + RowText.right("\(figures.longestStreak)", 9) + RowText.right(rate, 9)

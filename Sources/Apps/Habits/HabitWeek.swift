@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -23,7 +24,8 @@ package struct HabitWeek {
 
   var emptyText: String {
     contents.habits.isEmpty
-      ? "there is no habit yet" : "every habit is archived; see lockstep habits list --archived"
+      ? localized("there is no habit yet")
+      : localized("every habit is archived; see lockstep habits list --archived")
   }
 
   /// Returns the seven days that end with `today`, of the habits in use or of the archived ones.
@@ -36,15 +38,28 @@ package struct HabitWeek {
     }
     guard !habits.isEmpty else {
       return AppView(
-        json: ["habits": []], lines: [isArchived ? "no habit is archived" : emptyText])
+        json: ["habits": []],
+        lines: [isArchived ? localized("no habit is archived") : emptyText])
     }
-    let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
     let header =
-      RowText.left("", 29) + days.map { RowText.right(names[$0.weekday], 4) }.joined()
+      RowText.left("", 29) + days.map { RowText.right(HabitWeek.weekday(of: $0), 4) }.joined()
     let rows = habits.map { place, habit in
       title(habit, place) + days.map { RowText.right(mark(habit, $0), 4) }.joined()
     }
     return AppView(json: ["habits": .array(json)], lines: [header] + rows)
+  }
+
+  /// Returns the day's name in two columns.
+  private static func weekday(of day: HabitDay) -> String {
+    switch day.weekday {
+    case 0: localized("Mo")
+    case 1: localized("Tu")
+    case 2: localized("We")
+    case 3: localized("Th")
+    case 4: localized("Fr")
+    case 5: localized("Sa")
+    default: localized("Su")
+    }
   }
 
   package func day(_ day: HabitDay) -> AppView {
@@ -53,9 +68,11 @@ package struct HabitWeek {
     }
     let rows = inUse.map { place, habit -> String in
       let state = contents.day(day, of: habit.record.name)
+      let values = ["total": String(state.total), "target": String(habit.target)]
       let amount =
         habit.kind == .count
-        ? "\(state.total) of \(habit.target)" : (state.isDone ? "done" : "open")
+        ? localized("{total} of {target}", values)
+        : (state.isDone ? localized("done") : localized("open"))
       return title(habit, place) + "  " + amount
     }
     return AppView(
@@ -74,7 +91,7 @@ package struct HabitWeek {
 
   package var conflictChoice: Choice {
     Choice(
-      "conflict",
+      localized("conflict"),
       conflicts.map { conflict in
         let title = [conflict.local, conflict.cloud].compactMap { $0?.value?["title"]?.string }
         return Choice.Entry(name: conflict.key.name.text, title: title.first ?? "")
@@ -94,10 +111,10 @@ package struct HabitWeek {
         "     cloud  " + sideText(conflict.cloud),
       ]
     }
-    let advice = "keep one of the two: lockstep habits keep local|cloud NUMBER"
+    let advice = localized("keep one of the two: lockstep habits keep local|cloud NUMBER")
     return AppView(
       json: ["conflicts": .array(json)],
-      lines: rows.isEmpty ? ["no habit waits for a decision"] : rows + [advice])
+      lines: rows.isEmpty ? [localized("no habit waits for a decision")] : rows + [advice])
   }
 
   private func side(_ record: Record?) -> JSONValue {
@@ -109,19 +126,24 @@ package struct HabitWeek {
   }
 
   private func sideText(_ record: Record?) -> String {
-    guard let record else { return "deleted here" }
-    let age = RowText.age(of: record.modifiedAt, at: state.now)
-    let when =
-      (age == "now" ? age : age + " ago") + ", " + RowText.line(state.name(of: record.device))
-    guard !record.isDeleted else { return "deleted  (\(when))" }
+    guard let record else { return localized("deleted here") }
+    let isNew = RowText.isNow(record.modifiedAt, at: state.now)
+    var values = [
+      "when": isNew ? localized("now") : RowText.ago(record.modifiedAt, at: state.now),
+      "device": RowText.line(state.name(of: record.device)),
+    ]
+    guard !record.isDeleted else { return localized("deleted  ({when}, {device})", values) }
     let habit = HabitContents.Habit(record)
-    return "\(RowText.line(habit.title)), \(HabitWeek.targetText(habit))  (\(when))"
+    values["title"] = RowText.line(habit.title)
+    values["target"] = HabitWeek.targetText(habit)
+    return localized("{title}, {target}  ({when}, {device})", values)
   }
 
   // MARK: Parts
 
   package static func targetText(_ habit: HabitContents.Habit) -> String {
-    habit.kind == .count ? "\(habit.target) a day" : "once a day"
+    habit.kind == .count
+      ? localized("{count} a day", ["count": String(habit.target)]) : localized("once a day")
   }
 
   func head(_ habit: HabitContents.Habit, _ place: Int) -> JSONValue {

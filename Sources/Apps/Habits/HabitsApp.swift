@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 
@@ -55,14 +56,21 @@ package struct HabitsApp: App {
     case .keep(let habit, let version):
       let place = try week.conflictChoice.findEntry(habit)
       guard ["local", "cloud"].contains(version) else {
-        throw EditRefusal("keep local or cloud, not \u{201C}\(RowText.line(version))\u{201D}")
+        throw EditRefusal(
+          localized(
+            "keep local or cloud, not \u{201C}{version}\u{201D}",
+            ["version": RowText.line(version)]))
       }
       let key = week.conflicts[place].key
       return AppOutcome(
         [.decide(key, keepLocal: version == "local")],
         view: AppView(
           json: ["name": .string(key.name.text), "kept": .string(version)],
-          lines: ["kept the \(version) version; it goes to all devices"]))
+          lines: [
+            version == "local"
+              ? localized("kept the local version; it goes to all devices")
+              : localized("kept the cloud version; it goes to all devices")
+          ]))
     }
   }
 
@@ -79,7 +87,10 @@ package struct HabitsApp: App {
 
   private static func day(_ text: String) throws(EditRefusal) -> HabitDay {
     guard let day = HabitDay(text) else {
-      throw EditRefusal("\u{201C}\(RowText.line(text))\u{201D} is no day; write it as 2026-03-01")
+      throw EditRefusal(
+        localized(
+          "\u{201C}{day}\u{201D} is no day; write it as 2026-03-01",
+          ["day": RowText.line(text)]))
     }
     return day
   }

@@ -4,6 +4,7 @@ import LockstepApps
 import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// `lockstep habits`: daily habits.
@@ -46,7 +47,10 @@ enum AgentHabitsCommand {
     // The app refuses a text that is no day.
     guard let day = HabitDay(text), let last = HabitDay(today), day > last else { return text }
     throw CommandFailure(
-      "\(day.text) has not begun yet; give today (\(today)) or an earlier day", exitCode: .usage)
+      localized(
+        "{day} has not begun yet; give today ({today}) or an earlier day",
+        ["day": day.text, "today": today]),
+      exitCode: .usage)
   }
 
   private static let add = Command(
@@ -102,7 +106,9 @@ enum AgentHabitsCommand {
     let word = arguments.operands[1]
     guard let place = Int64(word), place >= 1 else {
       throw CommandFailure(
-        "\"\(Log.oneLine(word))\" is not a place in the list; give a number, such as 1",
+        localized(
+          "\"{word}\" is not a place in the list; give a number, such as 1",
+          ["word": Log.oneLine(word)]),
         exitCode: .usage)
     }
     let action = HabitAction.move(habit: arguments.operands[0], place: place)
@@ -130,7 +136,9 @@ enum AgentHabitsCommand {
     let word = arguments.operands.dropFirst().first ?? "1"
     guard let amount = Int64(word) else {
       throw CommandFailure(
-        "\"\(Log.oneLine(word))\" is not a number to count by; give a whole number, such as 3",
+        localized(
+          "\"{word}\" is not a number to count by; give a whole number, such as 3",
+          ["word": Log.oneLine(word)]),
         exitCode: .usage)
     }
     let action = HabitAction.count(
@@ -214,7 +222,8 @@ enum AgentHabitsRestoreCommand {
     let word = arguments.operands[0]
     guard ["yes", "wipe"].contains(word) else {
       throw CommandFailure(
-        "\"\(Log.oneLine(word))\" is neither yes nor wipe", exitCode: .usage)
+        localized("\"{word}\" is neither yes nor wipe", ["word": Log.oneLine(word)]),
+        exitCode: .usage)
     }
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let app = HabitsApp()
@@ -225,11 +234,12 @@ enum AgentHabitsRestoreCommand {
       if word == "wipe" {
         guard let count else {
           throw CommandFailure(
-            "no decision is pending on this device; remove single habits with "
-              + "lockstep habits remove")
+            localized(
+              "no decision is pending on this device; remove single habits with "
+                + "lockstep habits remove"))
         }
         guard try isConfirmed(arguments, app.name, count) else {
-          throw CommandFailure("nothing was deleted")
+          throw CommandFailure(localized("nothing was deleted"))
         }
         try RestorePrompt.deleteRecords(session, app.name, app.zone)
       } else if count != nil {
@@ -245,7 +255,9 @@ enum AgentHabitsRestoreCommand {
     if arguments[isSure] { return true }
     guard isatty(STDIN_FILENO) == 1 else {
       throw CommandFailure(
-        "this deletes \(count) habits on all devices; confirm with --yes")
+        localized(
+          "this deletes {count} habits on all devices; confirm with --yes",
+          ["count": String(count)]))
     }
     return RestorePrompt.confirmDeletion(app, count)
   }
@@ -258,10 +270,16 @@ enum AgentHabitsRestoreCommand {
       let json: JSONValue = ["restore": .string(word), "habits": number]
       return try TerminalOutput.printed(json.text)
     }
-    let habits = count == 1 ? "1 habit" : "\(count) habits"
+    if word == "wipe" {
+      return try TerminalOutput.printed(
+        localized(
+          count: count, one: "{count} habit deleted on all devices",
+          many: "{count} habits deleted on all devices"))
+    }
     return try TerminalOutput.printed(
-      word == "wipe"
-        ? "\(habits) deleted on all devices"
-        : count == 0 ? "no decision is pending" : "\(habits) accepted")
+      count == 0
+        ? localized("no decision is pending")
+        : localized(
+          count: count, one: "{count} habit accepted", many: "{count} habits accepted"))
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import Testing
 
@@ -84,6 +85,15 @@ struct HabitStatisticsTests {
         "  1  Run                            3        3     33 %         4",
         "  2  Water                          0        0      0 %         0",
       ])
+    // Words and figures end at the same columns, of which a character takes two.
+    #expect(
+      try Language.chinese { try table.view(question).lines[0...1] } == [
+        "                                 连续     最长    30 天      累计",
+        "  1  Run                            3        3      33%         4",
+      ])
+    #expect(
+      try Language.japanese { try table.view(question).lines[0] }
+        == "                                 連続     最長   30日間      累計")
     let run = try table.view(question).json["habits"]?.array?.first
     #expect(run?["streak"] == 3 && run?["longestSince"] == "2026-02-28")
     #expect(run?["ratePercent"] == 33 && run?["days"] == 12 && run?["reached"] == 4)

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import Testing
 
@@ -47,6 +48,30 @@ struct HabitsAppTests {
     let water = try table.view(["show": "week", "day": "2026-03-01"]).json["habits"]?.array?.last
     #expect(
       water?["days"]?.array?[4] == ["day": "2026-02-27", "done": true, "total": 8])
+  }
+
+  @Test func aWeekIsInTheLanguageOfThePerson() throws {
+    var table = try Self.started()
+    try table.order(order("check", "run", done: true))
+    let question: JSONValue = ["show": "week", "day": "2026-03-01"]
+    #expect(
+      try Language.chinese { try table.view(question).lines.first }
+        == "                               一  二  三  四  五  六  日")
+    #expect(
+      try Language.japanese { try table.view(question).lines.first }
+        == "                               月  火  水  木  金  土  日")
+    #expect(try Language.japanese { try table.view(question).json } == table.view(question).json)
+    #expect(
+      try Language.japanese { try table.view(["show": "day", "day": "2026-03-01"]).lines[1] }
+        == "  1  Run                       完了")
+    #expect(
+      try Language.chinese { try table.order(order("count", "water", by: 3)).lines }
+        == ["Water：2026-03-01 3 / 8"])
+    #expect(
+      Language.chinese { table.refusal(order("count", "run", by: 1)) } == "“Run”是打卡的习惯；请使用 check")
+    // What is stored has no language.
+    #expect(
+      table.fields("r2/2026-03-01")?["counts"] == ["000000000000000a": 3])
   }
 
   /// A checkbox has no target that could change, so the person is not told that it has.
