@@ -18,6 +18,7 @@ from story import (
     Relay,
     folder,
     main,
+    run,
     terminal_decoder,
     wait_until,
 )
@@ -167,6 +168,35 @@ def story_a_list_is_a_screen_too():
             assert screen.process.wait(timeout=PATIENCE) == 0
             screen.read()
             assert screen.text.endswith("\x1b[?1049l"), screen.text[-50:]
+
+
+def story_people_of_several_languages_share_a_home():
+    """One process holds the home; each person has the screens and answers in their own language,
+    and programs get the same in all of them."""
+    with devices() as (_, _relay, phone, _laptop), phone.start_agent():
+        japanese, chinese = ({"LOCKSTEP_LANG": tag} for tag in ("ja", "zh-Hans"))
+        with Screen(phone, "timer", "watch", columns=80, rows=24, environment=japanese) as one, \
+                Screen(phone, "timer", "watch", columns=80, rows=24,
+                       environment=chinese) as other:
+            one.shows("タイマー(?s:.*)準備完了")
+            other.shows("计时器(?s:.*)准备就绪")
+            one.type("p")
+            one.shows("タイマーは動いていません")
+            one.type("s")
+            one.shows("phoneが25分の集中を開始")
+            other.shows("phone 开始了 25 分钟的专注")
+            assert "動いていません" not in other.text, other.text
+        assert phone.run("timer", "status").startswith("focus 2")
+        answer = run("agent", "timer", "pause", home=phone.path, environment=japanese)
+        assert re.match(r"集中 2\d:\d\d（一時停止中）", answer.stdout), answer.stdout
+        shown = [run("agent", "timer", "status", "--json", home=phone.path, environment=language)
+                 for language in ({}, japanese, chinese)]
+        assert {each.stdout.partition(",")[2] for each in shown} == {
+            shown[0].stdout.partition(",")[2]}, shown
+        # Also the words of a habit's day, which the process that holds the home makes.
+        phone.run("habits", "add", "Run")
+        week = run("habits", "list", home=phone.path, environment=chinese).stdout
+        assert re.search("[一二三四五六日]  [一二三四五六日]", week), week
 
 
 if __name__ == "__main__":
