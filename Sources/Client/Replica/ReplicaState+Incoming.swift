@@ -13,8 +13,9 @@ extension ReplicaState {
       switch arrival {
       case .page(let page):
         if isApplied(page.token) { continue }
+        let reachBefore = position.cursor?.reach ?? 0
         if try applyPage(page, &applied) { try renewKeyRing(clock) }
-        applied.isAtEnd = !page.more && position.isCursor(at: page.token)
+        endPage(page, reachBefore, &applied)
       case .answer(let id, let answer, let isLink):
         try applyAnswer(id, answer, &applied)
         advanceByAnswer(answer, isLink: isLink, &applied)
@@ -26,6 +27,15 @@ extension ReplicaState {
     try recordSyncTime(applied, clock)
     applied.position = position
     return applied
+  }
+
+  /// Records if the page was the last one. If the cursor has a tag of an answer now that it did not
+  /// have when the page was requested (`reachBefore`), the relay is asked for it.
+  private func endPage(_ page: ChangePage, _ reachBefore: ChangeTag, _ applied: inout Applied) {
+    let isLast = !page.more && position.isCursor(at: page.token)
+    let isAsked = (position.cursor?.reach ?? 0) <= max(reachBefore, page.token.reach)
+    applied.isAtEnd = isLast && isAsked
+    if isLast, !isAsked { applied.foundGap = true }
   }
 
   /// Returns true if the device has all changes up to the page's token now, and the page has the
@@ -126,16 +136,33 @@ extension ReplicaState {
       answeredToken = answer.token
       return
     }
-    if isLink, cursor.isSamePosition(as: answer.since) {
+    let isReverted = showsReversal(answer, at: cursor)
+    if isLink, cursor.isSamePosition(as: answer.since), !isReverted {
       applied.isLinked = true
       return moveCursor(to: answer.token)
     }
     guard !cursor.covers(answer.token) else { return }
     if isLink { applied.foundGap = true }
+    let keepsHorizon = isReverted || isUnconfirmed(cursor)
     answeredToken = answer.token
-    if cursor.generation == answer.token.generation {
+    if cursor.generation == answer.token.generation, !keepsHorizon {
       position = .cursor(cursor.extendingHorizon(to: answer.token.sequence))
     }
+  }
+
+  /// True if the batch was given tags on both sides of one that the device knows: the relay's store
+  /// has reverted. The relay reports what it has lost to a request that names the known tag.
+  private func showsReversal(_ answer: SaveAnswer, at cursor: ChangeToken) -> Bool {
+    cursor.generation == answer.token.generation && answer.since.reach < cursor.reach
+      && cursor.reach < answer.token.reach
+  }
+
+  /// True if the cursor's horizon is not the tag of an answer. If the relay's store has reverted to
+  /// a state before it, it may have records that the device has passed over, and reports this only
+  /// to a request that names the horizon. Tags of answers are held, and a page reports those that
+  /// are lost.
+  private func isUnconfirmed(_ cursor: ChangeToken) -> Bool {
+    cursor.horizon.map { $0 != answeredToken?.sequence } ?? false
   }
 
   /// Moves the cursor. While a record is held back (`overtaken`), the store keeps a cursor that

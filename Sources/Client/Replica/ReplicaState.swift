@@ -297,9 +297,8 @@ struct ReplicaState {
     offer = try storedChunkOffer()
     hasLostRecords = try !transaction.store.lostRecords(limit: 1, bytes: 0).isEmpty
     answeredToken = nil
-    // Records beyond the store's cursor are known; the relay may have lost them meanwhile.
     if let cursor = position.cursor, restore == nil, !hasLostRecords {
-      position = .cursor(cursor.extendingHorizon(to: try transaction.greatestTag()))
+      try addHeldTags(to: cursor)
     }
     try loadZonesOff()
     try loadSealing()
@@ -308,6 +307,18 @@ struct ReplicaState {
     try loadRestoreConsents()
     try loadDueEdits()
     isLoaded = true
+  }
+
+  /// Adds the records beyond the store's cursor, which the relay may have lost meanwhile. A cursor
+  /// with a horizon is first sent as it is (`advanceByAnswer`).
+  private mutating func addHeldTags(to cursor: ChangeToken) throws(StorageError) {
+    let greatest = try transaction.greatestTag()
+    guard greatest > cursor.reach else { return }
+    if cursor.horizon == nil {
+      position = .cursor(cursor.extendingHorizon(to: greatest))
+    } else {
+      answeredToken = ChangeToken(generation: cursor.generation, sequence: greatest)
+    }
   }
 
   mutating func loadDueEdits() throws(StorageError) {

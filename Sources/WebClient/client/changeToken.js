@@ -81,5 +81,8 @@ export function knowing(text, tag) {
   return `${bare}.h${tag}`;
 }
 
+/** Returns the position of this tag in the history of `text`. */
+export const atTag = (text, tag) => `${generationOf(text)}.${tag}`;
+
 /** @returns {string | null} the history of the position */
 export const generationOf = (text) => readToken(text)?.generation ?? null;

@@ -13,6 +13,7 @@ function play(seed, options) {
   const { random, relay, lines } = world;
   const hasRestores = seed % 2 === 0;
   let backup = relay.copy();
+  let disk = backup;
   for (let number = 0; number < 60; number += 1) {
     world.at(number * 60 + random.below(60), () => {
       const line = random.pick(lines);
@@ -23,7 +24,15 @@ function play(seed, options) {
       else if (what === 6) backup = relay.copy();
       else if (what === 7 && hasRestores && random.chance(0.5)) {
         for (const other of lines) other.cut();
+        disk = backup;
         relay.putBack(backup, `${(seed % 4_096).toString(16)}${number.toString(16)}f`);
+      } else if (what === 9) disk = relay.copy();
+      else if (what === 10 && hasRestores && disk.generation === relay.generation
+        && random.chance(0.5)) {
+        for (const other of lines) other.cut();
+        // What came after this copy was on a disk that is gone.
+        backup = disk;
+        relay.rollBack(disk);
       } else if (what === 8 && random.chance(0.3)) relay.forgetTombstones();
       else act(world, line, number);
     });

@@ -126,6 +126,47 @@ test("a device that saves before it reads is told by the page what the relay has
 
 test("a change on a version that the relay has lost joins what others saved since", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
+/** Lets a phone read a page that leaves out a list, which a laptop has changed meanwhile. Then the
+ * relay's disk goes back to the state before that. */
+function leaveOutAndRollBack() {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.sync(relay);
+  for (const number of [1, 2, 3, 4, 5]) laptop.change(set(`list${number}`, "1"));
+  laptop.sync(relay);
+  const disk = relay.copy();
+  laptop.change(set("list2", "1", "lost"));
+  laptop.sync(relay);
+  const { page } = relay.changes(phone.replica.position.token);
+  assert.deepEqual(page.changes.map(({ name }) => name), ["list1", "list3", "list4"]);
+  phone.apply({ kind: "page", page });
+  relay.rollBack(disk);
+  return { relay, phone, laptop };
+}
+
+for (const isLater of [false, true]) {
+  for (const isReloaded of [false, true]) {
+    const when = `${isLater ? ", after others" : ""}${isReloaded ? ", and is reloaded" : ""}`;
+    test(`a device that saves in the middle of reading misses nothing${when}`, () => {
+      const { relay, phone, laptop } = leaveOutAndRollBack();
+      if (isLater) {
+        // The relay shows by this save that it went back.
+        const other = world("tablet")[1];
+        other.change(set("other", "o"));
+        relay.save("tablet", other.freeze("other"));
+      }
+      phone.change(set("new", "n"));
+      const { answer } = relay.save("phone", phone.freeze("new"));
+      phone.apply({ kind: "answer", id: "new", answer, isLink: true });
+      if (isReloaded) phone.start();
+      phone.sync(relay);
+      assert.deepEqual(phone.fields("list2"), { items: ["1"] });
+      laptop.sync(relay);
+      phone.sync(relay);
+      assert.deepEqual(phone.fields("list2"), { items: ["1", "lost"] });
+    });
+  }
+}
+
   phone.change(set("list", "1"));
   phone.sync(relay);
   laptop.sync(relay);

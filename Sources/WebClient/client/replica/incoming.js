@@ -1,5 +1,7 @@
 import { isRing } from "../../sealing/keyRing.js";
-import { covers, generationOf, isSamePlace, knowing, reached, readToken } from "../changeToken.js";
+import {
+  covers, generationOf, isSamePlace, knowing, reach, reached, readToken,
+} from "../changeToken.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
 import { applyAnswer } from "./answers.js";
@@ -33,8 +35,9 @@ export function applyArrivals(state, arrivals, clock) {
       const { page, isReadAhead = false } = arrival;
       if (isReadAhead && state.transaction.outbox.size > 0) continue;
       if (isApplied(state, page.token)) continue;
+      const reachBefore = reach(state.cursor);
       applyPage(state, page, applied);
-      applied.isAtEnd = !page.more && isSamePlace(state.cursor, page.token);
+      endPage(state, page, reachBefore, applied);
     } else {
       applyAnswer(state, arrival.id, arrival.answer, applied);
       advanceByAnswer(state, arrival.answer, arrival.isLink, applied);
@@ -99,6 +102,15 @@ function applyPage(state, page, applied) {
   moveCursor(state, page.token);
 }
 
+/** Records if the page was the last one. If the cursor has a tag of an answer now that it did not
+ * have when the page was requested (`reachBefore`), the relay is asked for it. */
+function endPage({ cursor }, page, reachBefore, applied) {
+  const isLast = !page.more && isSamePlace(cursor, page.token);
+  const isAsked = reach(cursor) <= Math.max(reachBefore, reach(page.token));
+  applied.isAtEnd = isLast && isAsked;
+  if (isLast && !isAsked) applied.foundGap = true;
+}
+
 /** True if the page begins at the device's position. */
 function isStart(state, page) {
   const { token = null } = state.position;
@@ -126,15 +138,34 @@ function advanceByAnswer(state, answer, isLink, applied) {
   const { cursor } = state;
   if (cursor === null) {
     state.answered = answer.token;
-  } else if (isLink && isSamePlace(cursor, answer.since)) {
+    return;
+  }
+  const isReverted = showsReversal(cursor, answer);
+  if (isLink && isSamePlace(cursor, answer.since) && !isReverted) {
     applied.isLinked = true;
     moveCursor(state, answer.token);
   } else if (!covers(cursor, answer.token)) {
     if (isLink) applied.foundGap = true;
+    const keepsHorizon = isReverted || isUnconfirmed(state);
     state.answered = answer.token;
-    const token = withAnswered(state, cursor);
-    state.position = { kind: "cursor", token };
+    if (!keepsHorizon) state.position = { kind: "cursor", token: withAnswered(state, cursor) };
   }
+}
+
+/** True if the batch was given tags on both sides of one that the device knows: the relay's store
+ * has reverted. The relay reports what it has lost to a request that names the known tag. */
+function showsReversal(cursor, { since, token }) {
+  if (generationOf(cursor) !== generationOf(token)) return false;
+  return reach(since) < reach(cursor) && reach(cursor) < reach(token);
+}
+
+/** True if the cursor's horizon is not the tag of an answer. If the relay's store has reverted to a
+ * state before it, it may have records that the device has passed over, and reports this only to a
+ * request that names the horizon. Tags of answers are held, and a page reports those that are
+ * lost. */
+function isUnconfirmed({ cursor, answered }) {
+  const { horizon } = readToken(cursor);
+  return horizon !== null && horizon !== readToken(answered)?.sequence;
 }
 
 /** Returns the position, extended by answers beyond it. */

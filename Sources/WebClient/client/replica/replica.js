@@ -1,7 +1,7 @@
 import { frozen } from "../../json/jsonValue.js";
 import { shown } from "../../model/stamps.js";
 import { isRing, keysZone, ringRecord } from "../../sealing/keyRing.js";
-import { knowing } from "../changeToken.js";
+import { atTag, knowing, reach, readToken } from "../changeToken.js";
 import { keyOf, unjoinedDevice } from "../record.js";
 import { haveSameZones, includesWrites } from "../scope.js";
 import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
@@ -53,10 +53,7 @@ export class Replica {
      * before the device has read that far. */
     this.answered = null;
     this.hasLost = this.transaction.lostRecords(1, 0).length > 0;
-    if (cursor !== undefined && !this.hasLost && !this.restore) {
-      // Records beyond the stored cursor are known; the relay may have lost them meanwhile.
-      this.position = { kind: "cursor", token: knowing(cursor, this.transaction.greatestTag()) };
-    }
+    if (cursor !== undefined && !this.hasLost && !this.restore) this.#addHeldTags(cursor);
     /** Steps of the wall clock that `assumedOffset` has followed, in milliseconds. */
     this.followedSteps = 0;
     /** Changes that are too large for the path to the relay, until they are retried: the entry's
@@ -69,6 +66,15 @@ export class Replica {
     this.due = new DueIndex();
     this.merging = new Merging(apps, this.device);
     this.#indexDueEdits();
+  }
+
+  /** Adds the records beyond the stored cursor, which the relay may have lost meanwhile. A cursor
+   * with a horizon is first sent as it is (`advanceByAnswer`). */
+  #addHeldTags(cursor) {
+    const greatest = this.transaction.greatestTag();
+    if (greatest <= reach(cursor)) return;
+    if (readToken(cursor)?.horizon === null) this.position.token = knowing(cursor, greatest);
+    else this.answered = atTag(cursor, greatest);
   }
 
   #indexDueEdits() {

@@ -23,14 +23,14 @@ export class ModelRelay {
   get token() { return `${this.generation}.${this.sequence}`; }
 
   copy() {
-    const { records, batches, sequence, forgotten } = this;
-    return { records: new Map(records), batches: new Map(batches), sequence, forgotten,
+    const { records, batches, sequence, forgotten, gaps } = this;
+    return { records: new Map(records), batches: new Map(batches), sequence, forgotten, gaps,
       generation: this.generation, restores: [...this.restores] };
   }
 
   /** Restores an older copy; the sequence continues beyond all that was ever assigned. */
   putBack(copy, generation) {
-    const given = this.sequence;
+    const given = this.#closeRun();
     Object.assign(this, { ...copy, records: new Map(copy.records),
       batches: new Map(copy.batches) });
     const through = copy.sequence;
@@ -39,14 +39,48 @@ export class ModelRelay {
     this.sequence = given + 1_000;
   }
 
-  /** Resets the relay to an older copy without a new generation; the next tags are beyond all that
-   * was ever assigned. */
+  /** Resets the relay to an older copy without a new generation. The tags of its next saves are
+   * beyond all that was ever assigned; until then it does not show that it reverted. */
   rollBack(copy) {
-    const end = this.sequence + 1_000;
+    const given = this.#closeRun();
     Object.assign(this, { ...copy, records: new Map(copy.records),
       batches: new Map(copy.batches) });
-    this.gaps = [...this.gaps, [copy.sequence, end]];
-    this.sequence = end;
+    this.#nextRunAfter = given + 1_000;
+  }
+
+  /** Greatest tag that was ever assigned. */
+  #given = 0;
+  /** End of the gap that the first save of the present run makes; 0 if it was made. */
+  #nextRunAfter = 0;
+
+  #closeRun() {
+    this.#given = Math.max(this.#given, this.sequence, this.#nextRunAfter);
+    this.#nextRunAfter = 0;
+    return this.#given;
+  }
+
+  /** All gaps, with the one that the next save makes. */
+  get #allGaps() {
+    if (this.#nextRunAfter === 0) return this.gaps;
+    return [...this.gaps, [this.sequence, this.#nextRunAfter]];
+  }
+
+  #enterRun() {
+    if (this.#nextRunAfter === 0) return;
+    this.gaps = this.#allGaps;
+    this.sequence = this.#nextRunAfter;
+    this.#nextRunAfter = 0;
+  }
+
+  /** Returns the gap with this tag. Its end is unknown until the present run has a save. */
+  #gapAt(tag) {
+    if (tag > this.sequence) return this.#nextRunAfter > 0 ? [this.sequence, null] : undefined;
+    return this.gaps.find(([after, through]) => tag > after && tag <= through);
+  }
+
+  #restored([after, through]) {
+    return { error: { code: "storeRestored", detail: "", restoredThrough: after,
+      ...(through === null ? {} : { lostThrough: through }), token: this.token } };
   }
 
   forgetTombstones() {
@@ -69,7 +103,11 @@ export class ModelRelay {
       if (record.baseTag === 0) return !!there && (!there.deleted || !!record.unlessDeleted);
       return (there?.tag ?? 0) !== record.baseTag;
     });
+    const lost = records.filter(({ baseTag }, at) => clashes[at] && baseTag > 0)
+      .map(({ baseTag }) => this.#gapAt(baseTag)).find((gap) => gap);
+    if (lost) return this.#restored(lost);
     const isAborted = atomic && clashes.includes(true);
+    if (!isAborted && clashes.includes(false)) this.#enterRun();
     const results = records.map((record, at) => {
       if (clashes[at]) return { name: record.name, conflict: this.#at(zone, record.name) };
       if (isAborted) return { name: record.name, error: { code: "batchAborted", detail: "" } };
@@ -112,9 +150,8 @@ export class ModelRelay {
     let token = `${this.generation}.${end}`;
     if (isSnapshot && more) token += `.p${to}`;
     if (this.sequence > (isSnapshot && more ? to : end)) token += `.h${this.sequence}`;
-    const lostTags = this.gaps.filter(([after]) => {
-      return since === null || (!isSnapshot && after >= from && after < end);
-    });
+    const lostTags = since === null ? this.#allGaps
+      : this.gaps.filter(([after]) => !isSnapshot && after >= from && after < end);
     return { page: { since, token, more, changes, lostTags } };
   }
 
@@ -125,18 +162,12 @@ export class ModelRelay {
     const place = { sequence: Number(sequence),
       pinned: number("p") === undefined ? null : Number(number("p")) };
     const reach = Math.max(place.sequence, place.pinned ?? 0, Number(number("h") ?? 0));
-    const gap = this.gaps.find(([after, through]) => {
-      return [place.sequence, place.pinned ?? 0, reach].some((tag) => tag > after && tag <= through
-        && tag !== through);
-    });
-    if (gap && generation === this.generation) {
-      return { error: { code: "storeRestored", detail: "", restoredThrough: gap[0],
-        lostThrough: gap[1], token: this.token } };
-    }
-    // The account has no save yet in the run that began when the store went back.
-    if (generation === this.generation && reach > this.sequence) {
-      return { error: { code: "storeRestored", detail: "", restoredThrough: this.sequence,
-        token: this.token } };
+    const gap = [place.sequence, place.pinned ?? 0, reach]
+      .map((tag) => this.#gapAt(tag)).find((found) => found);
+    if (generation === this.generation) {
+      if (gap) return this.#restored(gap);
+      // The extent of the loss is unknown.
+      if (reach > this.sequence) return this.#restored([0, null]);
     }
     const isKept = (place.pinned ?? place.sequence) >= this.forgotten;
     if (generation !== this.generation) {
@@ -145,7 +176,8 @@ export class ModelRelay {
         const told = this.isEarlier ? {} : { token: this.token };
         return { error: { code: "badChangeToken", detail: "of no history", ...told } };
       }
-      const through = Math.min(...this.restores.slice(at).map((restore) => restore.through));
+      const through = Math.min(gap?.[0] ?? Infinity,
+        ...this.restores.slice(at).map((restore) => restore.through));
       // A device that must read a snapshot anyway has to learn of the restore by the refusal.
       if (reach > through || !isKept) {
         return { error: { code: "storeRestored", detail: "", restoredThrough: through,
