@@ -122,6 +122,21 @@ struct ReplicaRestoreTests {
     #expect(try harness.store.record(.desk("a"))?.value == ["x": 5, "y": 1])
   }
 
+  /// Here the user set "done"; the lost text was written by another device.
+  @Test func aLostTextThatTheChangeDidNotTouchIsKeptAsACopy() throws {
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", TestApp.memo, ["text": "lost"], at: 10, tag: 50)])
+    harness.edit(.fields("a", TestApp.memo, ["text": "lost", "done": true]))
+    harness.reportRestore(through: 20)
+    var theirs = harness.record("a", TestApp.memo, ["text": "theirs"], at: 15, tag: now)
+    theirs.device = DeviceID(rawValue: 3)
+    harness.page([theirs], from: nil, to: now)
+    #expect(try harness.store.record(.desk("a"))?.text == "theirs")
+    #expect(try harness.store.record(.desk("a"))?.value?["done"] == true)
+    let copies = try harness.store.allRecords().filter { $0.key != .desk("a") }
+    #expect(copies.map(\.text) == ["lost"])
+  }
+
   @Test func whatAnotherDeviceBroughtBackAlreadyIsTaken() throws {
     var harness = try ReplicaHarness()
     try harness.apply([harness.record("a", TestApp.choice, ["v": 1], at: 9, tag: 50)])

@@ -62,7 +62,7 @@ struct Merging: Sendable {
     mergedServer.modifiedAt =
       Merging.equal(mergedServer.fields, base.fields)
       ? base.modifiedAt : max(base.modifiedAt, server.modifiedAt)
-    // Copies of the lost version are not needed, because the change was made on it.
+    // A copy of the lost version is not needed if the change, which was made on it, replaces it.
     let keepsServerCopies = base.modifiedAt > server.modifiedAt
     if Merging.equal(mergedServer.fields, base.fields), mergedServer.type == base.type {
       // The change was made on that merge: nothing is in conflict with it.
@@ -71,7 +71,26 @@ struct Merging: Sendable {
     }
     entry.base = base
     guard case .merged(let outcome, let further) = resolve(entry, mergedServer) else { return .ask }
-    return .merged(fields: outcome, copies: (keepsServerCopies ? copies : []) + further)
+    let needed = copies.filter {
+      keepsServerCopies
+        || (has(entry.fields, $0, entry, server)
+          && !has(outcome?.serialized(), $0, entry, server))
+    }
+    return .merged(fields: outcome, copies: needed + further)
+  }
+
+  /// True if these fields have what the copy keeps: the rule makes no copy of either of them. A
+  /// copy of a lost version is needed if the change has it, and the merge does not; what the change
+  /// has replaced needs none.
+  private func has(
+    _ fields: [UInt8]?, _ copy: Resolution.Copy, _ local: OutboxEntry, _ server: Record
+  ) -> Bool {
+    guard fields != nil else { return false }
+    var (entry, kept) = (local, server)
+    (entry.fields, entry.timeMade, entry.base) = (fields, nil, nil)
+    kept.fields = copy.fields.serialized()
+    guard case .merged(_, let copies) = resolve(entry, kept) else { return false }
+    return copies.isEmpty
   }
 
   /// Resolves a conflict with due edits (a countdown that ended). Other devices made the same edit,

@@ -28,6 +28,10 @@ struct TestApp: App {
   static let task = Name(trusted: "Task")
   static let taskRules: MergeRules = ["done": .or, "count": .counter]
 
+  /// Merged by a table that keeps both texts.
+  static let memo = Name(trusted: "Memo")
+  static let memoRules: MergeRules = ["text": .keepBoth, "done": .or]
+
   /// A table by which a user decides.
   static let poll = Name(trusted: "Poll")
 
@@ -49,6 +53,7 @@ struct TestApp: App {
   func rules(for type: Name) -> MergeRules? {
     switch type {
     case TestApp.task: TestApp.taskRules
+    case TestApp.memo: TestApp.memoRules
     case TestApp.poll: MergeRules(asks: true)
     default: nil
     }

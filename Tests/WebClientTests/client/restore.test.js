@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { limits } from "../../../Sources/WebClient/client/limits.js";
+import { withoutStamps } from "../../../Sources/WebClient/model/stamps.js";
 import { world } from "./support/device.js";
-import { fieldsOf, set } from "./support/modelApp.js";
+import { fieldsOf, set, table } from "./support/modelApp.js";
 
 test("a relay from a backup gets back what it forgot, tombstones too", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
@@ -202,6 +204,24 @@ test("a value of a lost version stands against what somebody saved who did not k
 
 test("a relay that goes back while a cursor is lost: what it lacks is not deleted here", () => {
   const [relay, phone] = world("phone");
+test("a text of a lost version that the change did not touch is kept as a copy", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  const backup = relay.copy();
+  phone.change(table("t", { text: "lost" }));
+  phone.sync(relay);
+  relay.putBack(backup, "b2");
+  laptop.now += 10;
+  laptop.change(table("t", { text: "theirs" }));
+  laptop.sync(relay);
+  phone.now += 20;
+  phone.change(table("t", { text: "lost", items: ["new"] }));
+  phone.sync(relay);
+  laptop.sync(relay);
+  assert.deepEqual(withoutStamps(phone.fields("t")), { text: "theirs", items: ["new"] });
+  const copies = laptop.live.filter(({ name }) => name.startsWith("t~"));
+  assert.deepEqual(copies.map(({ fields }) => fields.text), ["lost"]);
+});
+
   phone.change(set("a", "1"));
   phone.sync(relay);
   const backup = relay.copy();

@@ -83,8 +83,8 @@ export class Merging {
     // Where nothing is left of the relay's version, its time must not win over the change.
     const modifiedAt = equal(first.merged, base.fields) ? base.modifiedAt
       : Math.max(base.modifiedAt, server.modifiedAt);
-    // Copies of the lost version are not needed, because the change was made on it.
-    const copies = base.modifiedAt > server.modifiedAt ? first.copies : [];
+    const isServersKept = base.modifiedAt > server.modifiedAt;
+    const copies = isServersKept ? [...first.copies] : [];
     // The change was made on that merge: nothing is in conflict with it.
     if (equal(first.merged, base.fields) && server.type === base.type) {
       return { merged: local.fields, copies };
@@ -92,7 +92,21 @@ export class Merging {
     const met = { ...server, fields: first.merged, deleted: first.merged === null, modifiedAt };
     const second = this.resolve({ ...local, base }, met);
     if (second.ask) return second;
+    if (!isServersKept) copies.push(...this.#copiesOfUntouched(local, server, first, second));
     return { merged: second.merged, copies: [...copies, ...second.copies] };
+  }
+
+  /** Returns the copies of a lost version that are needed because the change still has what they
+   * keep, and the merge does not. A copy of what the change has replaced is not needed. */
+  #copiesOfUntouched(local, server, first, second) {
+    const has = (fields, copy) => {
+      if (fields === null) return false;
+      const kept = { ...server, fields: copy.fields, deleted: false };
+      const met = this.resolve({ ...local, fields, timeMade: null, base: null }, kept);
+      return !met.ask && met.copies.length === 0;
+    };
+    return first.copies
+      .filter((copy) => has(local.fields, copy) && !has(second.merged, copy));
   }
 
   /** True if the local change has the content of the relay's version and a later stamp, and the
