@@ -367,6 +367,22 @@ struct SyncEngineTests: EngineScene {
     }
   }
 
+  /// Its tags are those of the batch. How far back a relay of another history went is known once it
+  /// is asked with the cursor.
+  @Test func aRefusedSaveReportsWhatIsLostOfTheSameHistoryOnly() {
+    for (generation, through) in [(1, 7), (9, nil)] as [(UInt32, ChangeTag?)] {
+      var engine = online()
+      _ = engine.beginOffer()
+      engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
+      _ = engine.next()
+      let stands = ChangeToken(generation: generation, sequence: 99)
+      let refusal = Refusal(.storeRestored, "gone", restoredThrough: 7, token: stands)
+      engine.saveRefused(batch.id, refusal)
+      #expect(engine.next() == .refuseBatch(batch.id, refusal))
+      #expect(engine.next() == .forgetCursor(restoredThrough: through, in: generation))
+    }
+  }
+
   @Test func aRestoredRelayTellsHowFarBackItWent() {
     for (code, reported, through) in [
       (RefusalCode.storeRestored, 7 as ChangeTag?, 7 as ChangeTag), (.badChangeToken, nil, 0),

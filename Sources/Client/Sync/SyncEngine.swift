@@ -237,7 +237,9 @@ struct SyncEngine {
       if refusal.code.advice == .askPerson { return fail(refusal) }
       if refusal.code.advice == .fetchFirst {
         refuseBatch(id, refusal)
-        if refusal.code == .storeRestored { loseCursor(refusal) }
+        if refusal.code == .storeRestored {
+          loseCursor(refusal, isProven: isOfCursor(refusal))
+        }
         return fetchNow()
       }
       // Other refusals that do not blame the content may be temporary: the batch stays frozen, and
@@ -266,13 +268,20 @@ struct SyncEngine {
     }
   }
 
-  private mutating func loseCursor(_ refusal: Refusal) {
+  private mutating func loseCursor(_ refusal: Refusal, isProven: Bool = true) {
     stream.unchain()
     pending.append(
       .forgetCursor(
-        restoredThrough: refusal.provenLoss, lostThrough: refusal.lostThrough,
-        in: refusal.token?.generation))
+        restoredThrough: isProven ? refusal.provenLoss : nil,
+        lostThrough: isProven ? refusal.lostThrough : nil, in: refusal.token?.generation))
     applications += 1
+  }
+
+  /// True if the refusal of a save reports how far the relay went back. It concerns the tags of the
+  /// batch: of a relay that was restored meanwhile, only a request with the cursor shows this.
+  private func isOfCursor(_ refusal: Refusal) -> Bool {
+    guard let seenIn = refusal.token?.generation else { return true }
+    return seenIn == position.token?.generation
   }
 
   // MARK: results of the worker

@@ -126,8 +126,6 @@ test("a device that saves before it reads is told by the page what the relay has
   assert.deepEqual(relay.live.map(({ name }) => name).sort(), names);
 });
 
-test("a change on a version that the relay has lost joins what others saved since", () => {
-  const [relay, phone, laptop] = world("phone", "laptop");
 /** Lets a phone read a page that leaves out a list, which a laptop has changed meanwhile. Then the
  * relay's disk goes back to the state before that. */
 function leaveOutAndRollBack() {
@@ -169,6 +167,8 @@ for (const isLater of [false, true]) {
   }
 }
 
+test("a change on a version that the relay has lost joins what others saved since", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
   phone.change(set("list", "1"));
   phone.sync(relay);
   laptop.sync(relay);
@@ -202,8 +202,6 @@ test("a value of a lost version stands against what somebody saved who did not k
   assert.deepEqual(phone.fields("f"), { a: 2, b: 3, c: 9 });
 });
 
-test("a relay that goes back while a cursor is lost: what it lacks is not deleted here", () => {
-  const [relay, phone] = world("phone");
 test("a text of a lost version that the change did not touch is kept as a copy", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
   const backup = relay.copy();
@@ -222,6 +220,8 @@ test("a text of a lost version that the change did not touch is kept as a copy",
   assert.deepEqual(copies.map(({ fields }) => fields.text), ["lost"]);
 });
 
+test("a relay that goes back while a cursor is lost: what it lacks is not deleted here", () => {
+  const [relay, phone] = world("phone");
   phone.change(set("a", "1"));
   phone.sync(relay);
   const backup = relay.copy();
@@ -372,4 +372,53 @@ test("a version with a smaller tag is no older one if the relay's clock was set 
   laptop.sync(relay);
   assert.deepEqual(phone.fields("list"), { items: ["1", "laptop's", "phone's"] });
   assert.deepEqual(laptop.fields("list"), { items: ["1", "laptop's", "phone's"] });
+});
+
+/** Performs all that the device's engine wants, with a relay that answers. */
+function runEngine(device, relay) {
+  const { engine, id } = device;
+  for (let action = engine.next(); action; action = engine.next()) {
+    if (action.do === "job") {
+      const { job, bounds } = action;
+      const offer = bounds ? { id: `${id} ${relay.sequence} ${device.random.uuid()}`,
+        randomBytes: (count) => device.random.bytes(count), ...bounds } : undefined;
+      engine.finished({ offered: !!offer, ...device.step({ ...job, offer }) });
+    } else if (action.do === "save") {
+      const { answer, error } = relay.save(id, action.batch);
+      if (answer) engine.saved(action.batch.id, answer);
+      else engine.saveRefused(action.batch.id, error);
+    } else if (action.do === "fetch") {
+      const { page, error } = relay.changes(action.since);
+      if (page) engine.page(page, "fetch");
+      else engine.fetchRefused(error, "fetch");
+    } else {
+      throw new Error(`the engine wants ${action.do}`);
+    }
+  }
+}
+
+test("a refused save does not report what a relay lost that was restored meanwhile", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  const empty = relay.copy();
+  phone.change(set("list", "1"));
+  phone.sync(relay);
+  relay.rollBack(empty);
+  laptop.change(set("other", "o"));
+  laptop.sync(relay);
+  const backup = relay.copy();
+  relay.putBack(backup, "b2");
+  // Acknowledged, and lost by the next restore.
+  phone.change(set("new", "n"));
+  const { answer } = relay.save("phone", phone.freeze("new"));
+  phone.apply({ kind: "answer", id: "new", answer, isLink: true });
+  relay.putBack(backup, "c3");
+  phone.change(set("list", "1", "2"));
+  const batch = phone.freeze("list");
+  const { error } = relay.save("phone", batch);
+  assert.equal(error.code, "storeRestored");
+  phone.start();
+  phone.engine.online("websocket", null);
+  runEngine(phone, relay);
+  laptop.sync(relay);
+  assert.deepEqual(laptop.live.map(({ name }) => name).sort(), ["list", "new", "other"]);
 });

@@ -243,7 +243,7 @@ export class SyncEngine {
       this.#pending.push({ do: "fail", refusal });
     } else if (advice(refusal) === "fetchFirst") {
       this.#refuse(id, refusal);
-      if (refusal.code === "storeRestored") this.#loseCursor(refusal);
+      if (refusal.code === "storeRestored") this.#loseCursor(refusal, this.#isOfCursor(refusal));
       this.fetchNow();
     } else if (refusal.isTooLarge) {
       const task = this.#bounds.tooLarge(batch, refusal);
@@ -279,10 +279,18 @@ export class SyncEngine {
     }
   }
 
-  #loseCursor(refusal) {
+  #loseCursor(refusal, isProven = true) {
     this.#stream.unchain();
-    this.#apply({ task: "forgetCursor", restoredThrough: provenLoss(refusal),
-      lostThrough: refusal.lostThrough ?? null, generation: generationOf(refusal.token) });
+    const found = isProven ? { restoredThrough: provenLoss(refusal),
+      lostThrough: refusal.lostThrough ?? null } : { restoredThrough: null, lostThrough: null };
+    this.#apply({ task: "forgetCursor", ...found, generation: generationOf(refusal.token) });
+  }
+
+  /** True if the refusal of a save reports how far the relay went back. It concerns the tags of the
+   * batch: of a relay that was restored meanwhile, only a request with the cursor shows this. */
+  #isOfCursor({ token = null }) {
+    const seenIn = generationOf(token);
+    return seenIn === null || seenIn === generationOf(this.position.token ?? null);
   }
 
   // results of the replica
