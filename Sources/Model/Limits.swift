@@ -546,6 +546,9 @@ package enum Limits {
   @usableFromInline package static let keepAliveCeilingMilliseconds: Int64 = 300_000
   /// Interval at which the time of the last sync is written if there is nothing else to write.
   @usableFromInline package static let syncNoteMilliseconds: Int64 = 600_000
+  /// Cursors that a relay may refuse one after the other before the device waits: a restore costs
+  /// two, if the relay reports how far it went back only for an earlier one.
+  package static let lostCursors = 3
   /// Timeout of a manual sync.
   @usableFromInline package static let syncMilliseconds: Int64 = 20_000
   /// Parked and undecided records that a status lists; beyond it they are counted.

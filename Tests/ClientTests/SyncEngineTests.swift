@@ -383,6 +383,34 @@ struct SyncEngineTests: EngineScene {
     }
   }
 
+  /// Without a pause, a faulty relay would keep the device reading snapshots.
+  @Test func aRelayThatRefusesEachOfItsCursorsIsAskedAfterAPause() {
+    var engine = online()
+    let refusal = Refusal(.storeRestored, "gone")
+    for lost in 1...Limits.lostCursors + 1 {
+      engine.hint(two)
+      #expect(engine.next() == .fetch(since: one))
+      engine.fetchRefused(refusal, .fetch)
+      #expect(engine.next() == .forgetCursor(restoredThrough: 0))
+      #expect(engine.isPaused == (lost > Limits.lostCursors))
+      guard !engine.isPaused else { break }
+      engine.finished(
+        offered: false, applied: Applied(position: .nothing), batch: nil, outbox: OutboxSummary())
+      #expect(engine.next() == .fetch(since: nil))
+      engine.page(page(nil, one), .fetch)
+      _ = engine.next()
+      engine.finished(
+        offered: false, applied: Applied(position: .cursor(one), isAtEnd: true), batch: nil,
+        outbox: OutboxSummary())
+    }
+    #expect(engine.next() == .pause(refusal))
+    engine.finished(
+      offered: false, applied: Applied(position: .nothing), batch: nil, outbox: OutboxSummary())
+    #expect(engine.next() == nil)
+    engine.resume()
+    #expect(engine.next() == .fetch(since: nil))
+  }
+
   @Test func aRestoredRelayTellsHowFarBackItWent() {
     for (code, reported, through) in [
       (RefusalCode.storeRestored, 7 as ChangeTag?, 7 as ChangeTag), (.badChangeToken, nil, 0),

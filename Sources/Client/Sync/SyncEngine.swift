@@ -40,6 +40,8 @@ struct SyncEngine {
   private var arrivals = ArrivalQueue()
   /// Consecutive batches with a record from the future.
   private var clockFaults = 0
+  /// Cursors that the relay has refused since it last sent changes after one.
+  private var lostCursors = 0
 
   // MARK: state
 
@@ -190,6 +192,7 @@ struct SyncEngine {
       ahead = page.more ? page.token : nil
     case .longPoll: stream.endWait()
     }
+    if page.since != nil, position.cursor != nil { lostCursors = 0 }
     // A relay that pushes continues without a request.
     if page.more, !origin.isUnasked { fetchNow() }
     if origin.isUnasked, stream == .dropping { return fetchNow() }
@@ -268,6 +271,8 @@ struct SyncEngine {
     }
   }
 
+  /// Discards the cursor. A relay that refuses each of its own cursors is not asked for snapshots
+  /// without a pause.
   private mutating func loseCursor(_ refusal: Refusal, isProven: Bool = true) {
     stream.unchain()
     pending.append(
@@ -275,6 +280,8 @@ struct SyncEngine {
         restoredThrough: isProven ? refusal.provenLoss : nil,
         lostThrough: isProven ? refusal.lostThrough : nil, in: refusal.token?.generation))
     applications += 1
+    lostCursors += 1
+    if lostCursors > Limits.lostCursors { pause(refusal) }
   }
 
   /// True if the refusal of a save reports how far the relay went back. It concerns the tags of the

@@ -50,6 +50,9 @@ export const limits = Object.freeze({
   /** Records of sealed zones that are listed as unreadable; of further ones only their presence is
    * known. */
   unreadableRecords: 1_000,
+  /** Cursors that a relay may refuse one after the other before the device waits: a restore costs
+   * two, if the relay reports how far it went back only for an earlier one. */
+  lostCursors: 3,
   /** Records that a device saves again at once, sealed with newer keys, and the pause before
    * that. */
   resealRecords: 8,

@@ -422,3 +422,30 @@ test("a refused save does not report what a relay lost that was restored meanwhi
   laptop.sync(relay);
   assert.deepEqual(laptop.live.map(({ name }) => name).sort(), ["list", "new", "other"]);
 });
+
+test("a relay that refuses each of its own cursors is asked again after a pause", () => {
+  const [, phone] = world("phone");
+  const { engine } = phone;
+  engine.online("long-poll", null);
+  const refusal = { code: "storeRestored", detail: "gone", restoredThrough: 0 };
+  const done = [];
+  const drive = () => {
+    for (let action = engine.next(); action; action = engine.next()) {
+      assert.ok(done.length < 100, "the device comes to no rest");
+      done.push(action.do);
+      if (action.do === "job") {
+        engine.finished({ offered: !!action.bounds, ...phone.step(action.job) });
+      } else if (action.do === "wait") engine.fetchRefused(refusal, "longPoll");
+      else if (action.do === "fetch" && action.since) engine.fetchRefused(refusal, "fetch");
+      else if (action.do === "fetch") {
+        engine.page({ since: null, token: "a1.1", more: false, changes: [] }, "fetch");
+      }
+    }
+  };
+  drive();
+  const count = (what) => done.filter((each) => each === what).length;
+  assert.deepEqual([count("pause"), count("wait")], [1, limits.lostCursors + 1]);
+  engine.resume();
+  drive();
+  assert.deepEqual([count("pause"), count("wait")], [2, limits.lostCursors + 2]);
+});

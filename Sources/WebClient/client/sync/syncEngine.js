@@ -40,6 +40,8 @@ export class SyncEngine {
   #arrivals = [];
   /** Consecutive batches with a record from the future. */
   #clockFaults = 0;
+  /** Cursors that the relay has refused since it last sent changes after one. */
+  #lostCursors = 0;
 
   // state
 
@@ -176,6 +178,7 @@ export class SyncEngine {
       if (isStale) return;
     }
     if (origin === "longPoll") this.#stream.endWait();
+    if (page.since !== null && this.#cursor !== null) this.#lostCursors = 0;
     // A relay that pushes continues without a request.
     if (page.more && !isUnasked) this.fetchNow();
     if (isUnasked && this.#stream.dropsPages) {
@@ -279,11 +282,15 @@ export class SyncEngine {
     }
   }
 
+  /** Discards the cursor. A relay that refuses each of its own cursors is not asked for snapshots
+   * without a pause. */
   #loseCursor(refusal, isProven = true) {
     this.#stream.unchain();
     const found = isProven ? { restoredThrough: provenLoss(refusal),
       lostThrough: refusal.lostThrough ?? null } : { restoredThrough: null, lostThrough: null };
     this.#apply({ task: "forgetCursor", ...found, generation: generationOf(refusal.token) });
+    this.#lostCursors += 1;
+    if (this.#lostCursors > limits.lostCursors) this.#pause(refusal);
   }
 
   /** True if the refusal of a save reports how far the relay went back. It concerns the tags of the
