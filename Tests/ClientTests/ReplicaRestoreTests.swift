@@ -76,6 +76,28 @@ struct ReplicaRestoreTests {
     #expect(try other.store.record(.desk("new"))?.text == "y")
   }
 
+  /// The device was restarted in the middle of the snapshot.
+  @Test func whatAnUnfinishedSnapshotHasBroughtIsNotTakenForDeleted() throws {
+    var harness = try ReplicaHarness()
+    // A device that has just joined.
+    try harness.store.write([.setCursor(nil)])
+    harness.reopen()
+    let token = ChangeToken(generation: 1, sequence: 5, pinned: 9)
+    let first = ChangePage(
+      since: nil, token: token, more: true, changes: [harness.record("a", "x", at: 1, tag: 5)])
+    harness.perform(.apply([.page(first)]))
+    harness.reopen()
+    // The relay is restored, and shows another history.
+    harness.generation = 2
+    let found = harness.page([], from: nil, to: now)
+    #expect(found?.foundGap == true)
+    #expect(found?.position.cursor?.generation == 1)
+    harness.perform(.forgetCursor(restoredThrough: 0, in: 2))
+    harness.page([], from: nil, to: now)
+    harness.bringBack()
+    #expect(try harness.sendAll(from: now + 1).map(\.name.text) == ["a"])
+  }
+
   @Test func whatTheRelayDoesNotNameGoesBackAsNew() throws {
     var harness = try ReplicaHarness()
     try harness.apply([

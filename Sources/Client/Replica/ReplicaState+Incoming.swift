@@ -84,6 +84,7 @@ extension ReplicaState {
       return hasRing && !page.more
     }
     guard !page.more else {
+      recordHistory(of: page.token)
       position = .snapshot(page.token)
       return false
     }

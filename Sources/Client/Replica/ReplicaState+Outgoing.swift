@@ -467,6 +467,16 @@ extension ReplicaState {
     return true
   }
 
+  /// Records the history of a snapshot, for the case that it is not completed: a restart would
+  /// leave records of this history without a position in it, and a restored relay could not be
+  /// noticed.
+  mutating func recordHistory(of token: ChangeToken) {
+    guard lostCursor == nil else { return }
+    setLostCursor(
+      LostCursor(
+        token: ChangeToken(generation: token.generation, sequence: 0), seenIn: token.generation))
+  }
+
   /// Records the cursor before it is discarded.
   mutating func recordLostCursor() {
     guard let cursor = position.cursor else { return }

@@ -351,6 +351,19 @@ test("a save without a cursor is not lost if the disk goes back before the snaps
   assert.deepEqual(relay.live.map(({ name }) => name).sort(), ["kept", "new"]);
 });
 
+test("what an unfinished snapshot has brought is not taken for deleted after a restore", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  const empty = relay.copy();
+  for (const number of [1, 2, 3, 4]) laptop.change(set(`list${number}`, "1"));
+  laptop.sync(relay);
+  const { page } = relay.changes(null);
+  phone.apply({ kind: "page", page });
+  phone.start();
+  relay.putBack(empty, "b2");
+  phone.sync(relay);
+  assert.deepEqual(relay.live.map(({ name }) => name).sort(), ["list1", "list2", "list3"]);
+});
+
 test("a version with a smaller tag is no older one if the relay's clock was set back", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
   phone.change(set("list", "1"));

@@ -12,7 +12,7 @@ import { hasLostTag, isLost } from "./lostTags.js";
 import { knownTag, knows } from "./outbox.js";
 import {
   bringBackOver, detectLosses, detectLossesAfter, detectLossesByPage, detectRestoreByPage,
-  endRestore, forgetCursor, readAgain,
+  endRestore, forgetCursor, readAgain, recordHistory,
 } from "./restore.js";
 import { completed, reconcile, rebase } from "./reconciling.js";
 import { applyOpened, loseRecord, rebaseOnTag, restoreAtRelay } from "./sealedVersions.js";
@@ -97,6 +97,7 @@ function applyPage(state, page, applied) {
   if (isSnapshot && page.more) {
     state.position = { kind: "snapshot", token: page.token };
     return;
+    recordHistory(state, page.token);
   }
   if (isSnapshot) finishSnapshot(state, applied);
   moveCursor(state, page.token);

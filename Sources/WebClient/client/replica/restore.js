@@ -1,4 +1,4 @@
-import { generationOf, reach, readToken } from "../changeToken.js";
+import { atTag, generationOf, reach, readToken } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { keyOf, lostVersion } from "../record.js";
 import { lostRanges, precedes } from "./lostTags.js";
@@ -59,6 +59,13 @@ function detectRestoreBySnapshot(state, seenIn) {
   }
   state.moveTo({ kind: "cursor", token: lostCursor.token });
   return true;
+}
+
+/** Records the history of a snapshot, for the case that it is not completed: a restart would leave
+ * records of this history without a position in it, and a restored relay could not be noticed. */
+export function recordHistory(state, token) {
+  if (state.lostCursor) return;
+  state.setNote("lostCursor", { token: atTag(token, 0), seenIn: generationOf(token) });
 }
 
 /** Records the relay's generation after it did not know the cursor, and so did not report its
