@@ -357,4 +357,24 @@ struct ReplicaStateTests {
     #expect(second.mutations[0].baseTag == 4)
     #expect(try harness.store.record(.desk("a"))?.value == ["x": 2, "y": 3])
   }
+
+  /// The answer begins after the cursor, and the page that follows brings nothing new.
+  @Test func whatIsTooMuchGoesAlsoIfTheAnswerWasNoLink() throws {
+    var harness = try ReplicaHarness()
+    harness.replica = Replica(store: harness.store, apps: [TestApp(), TallyApp()])
+    let names = ["a", "b", "c", "d"].map { Name(trusted: $0) }
+    for name in names {
+      let key = RecordKey(zone: TallyApp().zone, name: name)
+      harness.edit(EditRequest(key: key, type: TallyApp.tally) { _ in ["1": 1] })
+    }
+    let batch = try harness.freezeOneBatch()
+    func token(_ sequence: Int64) -> ChangeToken { ChangeToken(generation: 1, sequence: sequence) }
+    let tags = names.enumerated().map { MutationResult.saved(name: $1, tag: Int64($0) + 3) }
+    let answer = SaveAnswer(since: token(2), token: token(6), results: tags)
+    harness.perform(.apply([.answer(batch.id, answer, isLink: true)]))
+    #expect(harness.changed.isEmpty)
+    let other = harness.record("other", "new", at: 1, tag: 2)
+    harness.page([other] + (try harness.store.allRecords()), from: 1, to: 6)
+    #expect(harness.changed.filter(\.isDeleted).map(\.name.text) == ["a"])
+  }
 }

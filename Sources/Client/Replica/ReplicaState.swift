@@ -43,6 +43,8 @@ struct ReplicaState {
   /// Set after an answer has shown that the relay was restored, until the relay has reported how
   /// far back.
   var preRestoreTag: PreRestoreTag?
+  /// Zones in which records were written since surplus ones were last removed there.
+  private var zonesToTrim: Set<Name> = []
   /// True if records are marked as lost in the store.
   var hasLostRecords = false
   /// Local changes that wait for chunks of files.
@@ -200,6 +202,7 @@ struct ReplicaState {
   {
     try restamp(clock)
     let applied = try applyArrivals(arrivals, clock)
+    for app in apps where transaction.hasWritten(in: app.zone) { zonesToTrim.insert(app.zone) }
     if overtaken.isEmpty, applied.isAtEnd || applied.isLinked { try removeSurplus(clock) }
     return applied
   }
@@ -297,6 +300,7 @@ struct ReplicaState {
     offer = try storedChunkOffer()
     hasLostRecords = try !transaction.store.lostRecords(limit: 1, bytes: 0).isEmpty
     answeredToken = nil
+    zonesToTrim = Set(apps.map(\.zone))
     if let cursor = position.cursor, restore == nil, !hasLostRecords {
       try addHeldTags(to: cursor)
     }
@@ -462,9 +466,10 @@ extension ReplicaState {
   /// and holds nothing back.
   mutating func removeSurplus(_ clock: ClockReading) throws(StorageError) {
     for app in apps
-    where transaction.hasWritten(in: app.zone) && !isOff(app.zone)
+    where zonesToTrim.contains(app.zone) && !isOff(app.zone)
       && scope.includesWrites(to: app.zone)
     {
+      zonesToTrim.remove(app.zone)
       for type in app.boundedTypes {
         let records = try transaction.records(zone: app.zone, type: type)
         for key in app.surplus(of: type, among: records) {

@@ -412,3 +412,20 @@ test("a version has the fingerprint that every client computes", () => {
   assert.equal(fingerprint({ ...version, fields: null }), "28f0165e7006ec28");
   assert.match(fingerprint({ ...version, fields: { a: "\ud800" } }), /^[0-9a-f]{16}$/);
 });
+
+test("what is too much goes once the device is caught up, also if an answer was no link", () => {
+  const surplus = (type, records) => records.map(({ name }) => name).sort().slice(0, -3);
+  const app = { ...modelApp, boundedTypes: ["Set"], surplus };
+  const [relay, phone, laptop] = worldOf([app], "phone", "laptop");
+  phone.change(set("a", "1"), set("b", "1"), set("c", "1"));
+  phone.sync(relay);
+  laptop.change({ zone: "Other", name: "other", type: "Other", fields: {} });
+  laptop.sync(relay);
+  phone.change(set("d", "1"));
+  const { answer } = relay.save("phone", phone.freeze("batch"));
+  phone.apply({ kind: "answer", id: "batch", answer, isLink: true });
+  // The page brings nothing new in this zone.
+  phone.sync(relay);
+  assert.deepEqual(phone.live.filter(({ zone }) => zone === "Model").map(({ name }) => name),
+    ["b", "c", "d"]);
+});

@@ -333,9 +333,9 @@ function hasRoomFor({ transaction: { outbox }, sealing }, change) {
 /** Removes surplus records of types with a maximum count. Requires that the device is caught up,
  * and holds nothing back: with stale records it would remove what other devices still need. */
 export function trim(state, clock) {
-  const zones = state.transaction.writtenZones;
   for (const app of state.merging.apps) {
-    if (!zones.has(app.zone) || !state.mayWrite(app.zone)) continue;
+    if (!state.zonesToTrim.has(app.zone) || !state.mayWrite(app.zone)) continue;
+    state.zonesToTrim.delete(app.zone);
     for (const type of app.boundedTypes ?? []) {
       const { zone } = app;
       for (const name of app.surplus(type, state.transaction.records(zone, type))) {

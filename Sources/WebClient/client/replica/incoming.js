@@ -45,6 +45,8 @@ export function applyArrivals(state, arrivals, clock) {
       if (sealAwaitedZones(state)) applied.foundGap = true;
     }
   }
+  const written = state.transaction.writtenZones;
+  for (const { zone } of state.apps) if (written.has(zone)) state.zonesToTrim.add(zone);
   endRestore(state);
   recordSyncTime(state, applied, clock);
   if (state.overtaken.length === 0 && (applied.isAtEnd || applied.isLinked)) trim(state, clock);
@@ -95,9 +97,9 @@ function applyPage(state, page, applied) {
     return;
   }
   if (isSnapshot && page.more) {
+    recordHistory(state, page.token);
     state.position = { kind: "snapshot", token: page.token };
     return;
-    recordHistory(state, page.token);
   }
   if (isSnapshot) finishSnapshot(state, applied);
   moveCursor(state, page.token);

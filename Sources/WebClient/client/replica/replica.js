@@ -52,6 +52,8 @@ export class Replica {
     /** Token of the newest answer that no cursor covers yet. The relay may lose what it answered
      * before the device has read that far. */
     this.answered = null;
+    /** Zones in which records were written since surplus ones were last removed there. */
+    this.zonesToTrim = new Set(apps.map(({ zone }) => zone));
     this.hasLost = this.transaction.lostRecords(1, 0).length > 0;
     if (cursor !== undefined && !this.hasLost && !this.restore) this.#addHeldTags(cursor);
     /** Steps of the wall clock that `assumedOffset` has followed, in milliseconds. */
