@@ -50,8 +50,12 @@ package enum RootCommand {
     do throws(ArgumentsFault) {
       switch try parser.parse(words) {
       case .run(let path, let action, let arguments):
-        return perform(as: HelpText.name(of: path)) { () throws(CommandFailure) in
-          try action(arguments)
+        let language =
+          path.dropFirst().first.map(hasLanguages) == true ? .current : Language.english
+        return language {
+          perform(as: HelpText.name(of: path)) { () throws(CommandFailure) in
+            try action(arguments)
+          }
         }
       case .help(let path, let isFull):
         return perform(as: root.name) { () throws(CommandFailure) in
@@ -65,6 +69,13 @@ package enum RootCommand {
       complain("\(error.commandName): \(error.explanation)")
       return .usage
     }
+  }
+
+  /// True for the commands of a person's devices. Those of a relay and of operators are English, as
+  /// their logs are.
+  private static func hasLanguages(_ command: Command) -> Bool {
+    ([AgentCommand.command, ResolveCommand.command] + AgentCommand.apps)
+      .contains { $0.name == command.name }
   }
 
   private static func perform(

@@ -1,3 +1,5 @@
+import LockstepLanguage
+
 /// Checked arguments of a command; the subscript returns an option's value.
 package struct Arguments: Sendable {
   /// Origin of a value.
@@ -113,42 +115,62 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
 
   /// One sentence and the next step; for a file, one line per fault.
   package var explanation: String {
-    "\(sentence)\(sentence.hasSuffix("?") ? "" : ";") `\(commandName) --help` shows its usage"
+    let values = ["sentence": sentence, "command": commandName]
+    return sentence.hasSuffix("?") || sentence.hasSuffix("？")
+      ? localized("{sentence} `{command} --help` shows its usage", values)
+      : localized("{sentence}; `{command} --help` shows its usage", values)
   }
 
   private var sentence: String {
     switch reason {
-    case .subcommandMissing(let names): "give a subcommand: \(names.joined(separator: ", "))"
-    case .subcommandUnknown(let word, let nearest):
-      "there is no command \"\(word)\"" + hint(nearest)
+    case .subcommandMissing(let names):
+      localized("give a subcommand: {names}", ["names": names.joined(separator: ", ")])
+    case .subcommandUnknown(let word, nil):
+      localized("there is no command \"{word}\"", ["word": word])
+    case .subcommandUnknown(let word, let nearest?):
+      localized(
+        "there is no command \"{word}\"; did you mean {nearest}?",
+        ["word": word, "nearest": nearest])
     case .optionBeforeSubcommand(let word, let names):
-      "a subcommand is missing before \(word): \(ArgumentsFault.choice(of: names))"
-    case .optionUnknown(let word, let nearest):
-      "there is no option \(word)" + hint(nearest.map { "--\($0)" })
+      localized(
+        "a subcommand is missing before {word}: {names}",
+        ["word": word, "names": ArgumentsFault.choice(of: names)])
+    case .optionUnknown(let word, nil):
+      localized("there is no option {word}", ["word": word])
+    case .optionUnknown(let word, let nearest?):
+      localized(
+        "there is no option {word}; did you mean {nearest}?",
+        ["word": word, "nearest": "--\(nearest)"])
     case .valueMissing(let name, let placeholder):
-      "--\(name) needs a value: --\(name) \(placeholder)"
-    case .valueBad(let source, let reason): "\(source): \(reason)"
+      localized(
+        "--{name} needs a value: --{name} {form}", ["name": name, "form": placeholder])
+    case .valueBad(let source, let reason):
+      localized("{source}: {reason}", ["source": source, "reason": reason])
     case .optionMissing(let name, let placeholder, let environmentName):
-      "--\(name) \(placeholder) is missing (or \(environmentName) in the environment)"
+      localized(
+        "--{name} {form} is missing (or {variable} in the environment)",
+        ["name": name, "form": placeholder, "variable": environmentName])
     case .optionWithoutDefault(let name, let placeholder, let reason):
-      "--\(name) \(placeholder) is missing: \(reason)"
-    case .operandMissing(let placeholder): "\(placeholder) is missing"
-    case .operandSurplus(let word): "unexpected argument \"\(word)\""
+      localized(
+        "--{name} {form} is missing: {reason}",
+        ["name": name, "form": placeholder, "reason": reason])
+    case .operandMissing(let placeholder):
+      localized("{name} is missing", ["name": placeholder])
+    case .operandSurplus(let word):
+      localized("unexpected argument \"{word}\"", ["word": word])
     case .fileUnreadable(let words): "--config: \(words)"
     case .fileBad(let name, let faults):
-      faults.map { fault in
+      (faults.map { fault in
         (fault.line > 0 ? "\(name):\(fault.line): " : "\(name): ") + fault.reason
-      }.joined(separator: "\n") + "\nnothing was done"
+      } + [localized("nothing was done")]).joined(separator: "\n")
     }
   }
 
   /// Returns `get or set`, or `get, set or watch`.
   private static func choice(of names: [String]) -> String {
     guard let last = names.last, names.count > 1 else { return names.last ?? "" }
-    return names.dropLast().joined(separator: ", ") + " or " + last
-  }
-
-  private func hint(_ nearest: String?) -> String {
-    nearest.map { "; did you mean \($0)?" } ?? ""
+    return localized(
+      "{others} or {last}",
+      ["others": names.dropLast().joined(separator: ", "), "last": last])
   }
 }

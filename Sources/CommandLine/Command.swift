@@ -1,3 +1,5 @@
+import LockstepLanguage
+
 /// One command of the program with its name, arguments and action, or a group of commands. The help
 /// text, the parser and the names in the environment are derived from it.
 ///
@@ -137,14 +139,15 @@ package struct CommandFailure: Error, Hashable, Sendable {
 }
 
 extension CommandFailure {
-  /// Runs `work`. Throws its error as a failure with the error's text.
+  /// Runs `work`. Throws its error as a failure with the error's text, in the person's language if
+  /// the tables have it.
   package static func wrap<Result, Failure: Error>(
     _ work: () throws(Failure) -> Result
   ) throws(CommandFailure) -> Result {
     do throws(Failure) {
       return try work()
     } catch {
-      throw CommandFailure("\(error)")
+      throw CommandFailure(translated("\(error)"))
     }
   }
 }

@@ -1,3 +1,5 @@
+import LockstepLanguage
+
 /// An option of a command, `--name VALUE`, with the type of its value. Its name in the environment
 /// is `LOCKSTEP_NAME`. The command line takes precedence over the environment, and the environment
 /// over the default.
@@ -156,7 +158,8 @@ extension CommandOption where Value == Bool {
     switch text.lowercased() {
     case "1", "true", "yes", "on": true
     case "0", "false", "no", "off": false
-    default: throw ValueFault("\"\(text)\" is neither true nor false")
+    default:
+      throw ValueFault(localized("\"{text}\" is neither true nor false", ["text": text]))
     }
   }
 }

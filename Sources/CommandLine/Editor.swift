@@ -1,4 +1,5 @@
 import Glibc
+import LockstepLanguage
 import LockstepModel
 
 /// The person's editor, for texts of more than one line.
@@ -20,8 +21,10 @@ package enum Editor {
       unlink(path)
       return code
     } catch {
-      let reason = error.message ?? "it was not saved"
-      throw CommandFailure("\(reason); your text is in \(path)", exitCode: error.exitCode)
+      let reason = error.message ?? localized("it was not saved")
+      throw CommandFailure(
+        localized("{reason}; your text is in {path}", ["reason": reason, "path": path]),
+        exitCode: error.exitCode)
     }
   }
 
@@ -31,7 +34,7 @@ package enum Editor {
     let named = variables.compactMap { getenv($0) }.map { String(cString: $0) }
     let editor = named.first { !$0.isEmpty } ?? "vi"
     guard run(["/bin/sh", "-c", editor + " \"$1\"", "sh", path]) == 0 else {
-      throw CommandFailure("the editor (\(editor)) failed")
+      throw CommandFailure(localized("the editor ({editor}) failed", ["editor": editor]))
     }
   }
 
@@ -44,7 +47,9 @@ package enum Editor {
     let descriptor = mkstemps(&template, Int32(suffix.utf8.count))
     guard descriptor >= 0 else {
       throw CommandFailure(
-        "no file can be created in \(folder): \(String(cString: strerror(errno)))")
+        localized(
+          "no file can be created in {folder}: {reason}",
+          ["folder": folder, "reason": systemReason(String(cString: strerror(errno)))]))
     }
     let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     do throws(CommandFailure) {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LockstepLanguage
 import LockstepModel
 
 /// Output folder of an export. It has a temporary name until all of it is written and durable, so
@@ -19,8 +20,9 @@ package struct ExportFolder {
       let reason = errno
       guard reason != EEXIST else {
         throw CommandFailure(
-          "\(folder) is there already, left by an export that did not finish; remove it, then try "
-            + "again")
+          localized(
+            "{folder} is there already, left by an export that did not finish; "
+              + "remove it, then try again", ["folder": folder]))
       }
       throw PlainFile.failure(folder, "be made", reason)
     }
@@ -93,11 +95,15 @@ package struct ExportFolder {
       // The folder does not exist yet. With a trailing slash, the temporary name would be inside
       // it.
       let trimmed = String(path.reversed().drop { $0 == "/" }.reversed())
-      guard !trimmed.isEmpty else { throw CommandFailure("an export needs a folder's name") }
+      guard !trimmed.isEmpty else {
+        throw CommandFailure(localized("an export needs a folder's name"))
+      }
       return trimmed
     }
     guard names.isEmpty else {
-      throw CommandFailure("\(path) is not empty; name a folder that is empty or not there yet")
+      throw CommandFailure(
+        localized(
+          "{path} is not empty; name a folder that is empty or not there yet", ["path": path]))
     }
     guard let real = realpath(path, nil) else { throw PlainFile.failure(path, "be found", errno) }
     defer { free(real) }

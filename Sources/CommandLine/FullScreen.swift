@@ -1,4 +1,5 @@
 import Glibc
+import LockstepLanguage
 import LockstepTerminal
 
 /// The terminal's alternate screen, while a view uses it. `restore` shows the earlier contents.
@@ -65,7 +66,7 @@ package struct RawKeys {
 
   package init() throws(CommandFailure) {
     guard tcgetattr(STDIN_FILENO, &before) == 0 else {
-      throw CommandFailure("the terminal cannot be used; try --json")
+      throw CommandFailure(localized("the terminal cannot be used; try --json"))
     }
     var raw = before
     // Ctrl-C is read as a key too, so that the terminal is always restored.

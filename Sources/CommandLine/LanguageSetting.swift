@@ -19,7 +19,8 @@ package struct LanguageSetting {
   ) { text throws(ValueFault) in
     guard let language = Language(tag: text) else {
       let known = Language.allCases.map(\.rawValue).joined(separator: ", ")
-      throw ValueFault("\"\(text)\" is none of \(known)")
+      throw ValueFault(
+        localized("\"{text}\" is none of {words}", ["text": text, "words": known]))
     }
     return language
   }

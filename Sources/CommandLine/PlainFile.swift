@@ -1,4 +1,6 @@
 import Glibc
+import Lockstep
+import LockstepLanguage
 
 /// An open file that a command reads or writes; closed when the last reference is released.
 package final class PlainFile {
@@ -52,7 +54,10 @@ package final class PlainFile {
       if block.isEmpty { return bytes }
       bytes += block
       guard bytes.count <= limit else {
-        throw CommandFailure("\(noun) has over \(limit) bytes; nothing was changed")
+        throw CommandFailure(
+          localized(
+            "{name} has over {limit} bytes; nothing was changed",
+            ["name": noun, "limit": "\(limit)"]))
       }
     }
   }
@@ -64,8 +69,9 @@ package final class PlainFile {
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
   }
 
+  /// `what`: continues "PATH cannot", such as "be read".
   package static func failure(_ path: String, _ what: String, _ reason: Int32) -> CommandFailure {
-    CommandFailure("\(path) cannot \(what): \(String(cString: strerror(reason)))")
+    CommandFailure(HomeFault(path, what, reason).reason)
   }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import LockstepLanguage
 import LockstepModel
 
 /// Input from another program or from a person.
@@ -16,13 +17,19 @@ package enum StandardInput {
       if count > 0 {
         bytes += buffer.prefix(count)
         guard bytes.count <= limit else {
-          throw CommandFailure("\(noun) has over \(limit) bytes; nothing was changed")
+          throw CommandFailure(
+            localized(
+              "{name} has over {limit} bytes; nothing was changed",
+              ["name": noun, "limit": "\(limit)"]))
         }
       } else if errno == EAGAIN {
         var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         _ = poll(&wanted, 1, -1)
       } else if errno != EINTR {
-        throw CommandFailure("cannot read \(noun): \(String(cString: strerror(errno)))")
+        throw CommandFailure(
+          localized(
+            "cannot read {name}: {reason}",
+            ["name": noun, "reason": systemReason(String(cString: strerror(errno)))]))
       }
     }
   }
@@ -31,7 +38,8 @@ package enum StandardInput {
   /// error.
   package static func text(_ bytes: [UInt8], _ noun: String) throws(CommandFailure) -> String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw CommandFailure("\(noun) is not UTF-8 text; nothing was changed")
+      throw CommandFailure(
+        localized("{name} is not UTF-8 text; nothing was changed", ["name": noun]))
     }
     return text
   }

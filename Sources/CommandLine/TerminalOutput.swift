@@ -1,4 +1,5 @@
 import Glibc
+import LockstepLanguage
 import LockstepModel
 
 /// Standard output and standard error of the program. Every call writes at once; nothing is
@@ -17,7 +18,10 @@ package struct TerminalOutput: Sendable {
   package func write(_ bytes: [UInt8]) throws(CommandFailure) {
     if let code = failure(writing: bytes) {
       if code == EPIPE { throw .outputClosed }
-      throw CommandFailure("cannot write the output: \(String(cString: strerror(code)))")
+      throw CommandFailure(
+        localized(
+          "cannot write the output: {reason}",
+          ["reason": systemReason(String(cString: strerror(code)))]))
     }
   }
 

@@ -24,10 +24,13 @@ package struct TextTable {
   }
 
   package var text: String {
-    let widths = sides.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    let widths = sides.indices.map { column in
+      rows.map { RowText.width(of: $0[column]) }.max() ?? 0
+    }
     return rows.map { row in
       let cells = sides.indices.map { column in
-        let pad = String(repeating: " ", count: widths[column] - row[column].count)
+        let pad = String(
+          repeating: " ", count: max(0, widths[column] - RowText.width(of: row[column])))
         return switch sides[column] {
         case .left: row[column] + pad
         case .right: pad + row[column]

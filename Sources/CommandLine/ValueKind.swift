@@ -1,5 +1,6 @@
 import Glibc
 import LockstepClient
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 
@@ -19,6 +20,13 @@ package struct ValueKind<Value: Sendable>: Sendable {
   }
 }
 
+private func outOfRange(_ text: String, _ least: String, _ greatest: String) -> ValueFault {
+  ValueFault(
+    localized(
+      "{text} is not between {least} and {greatest}",
+      ["text": text, "least": least, "greatest": greatest]))
+}
+
 /// Values of an option or operand that a shell can complete.
 package enum KnownValues: Hashable, Sendable {
   /// The values are not known before they are typed.
@@ -36,7 +44,7 @@ extension ValueKind where Value == String {
   /// Any text that is not empty.
   package static func text(_ placeholder: String, known: KnownValues = .none) -> ValueKind {
     ValueKind(placeholder, known: known) { text throws(ValueFault) in
-      guard !text.isEmpty else { throw ValueFault("it is empty") }
+      guard !text.isEmpty else { throw ValueFault(localized("it is empty")) }
       return text
     }
   }
@@ -45,7 +53,10 @@ extension ValueKind where Value == String {
   package static func word(of words: [String]) -> ValueKind {
     ValueKind(words.joined(separator: "|"), known: .words(words)) { text throws(ValueFault) in
       guard words.contains(text) else {
-        throw ValueFault("\"\(text)\" is none of \(words.joined(separator: ", "))")
+        throw ValueFault(
+          localized(
+            "\"{text}\" is none of {words}",
+            ["text": text, "words": words.joined(separator: ", ")]))
       }
       return text
     }
@@ -61,9 +72,11 @@ extension ValueKind where Value == String {
 extension ValueKind where Value == Int {
   package static func integer(_ range: ClosedRange<Int>, _ placeholder: String = "N") -> ValueKind {
     ValueKind(placeholder) { text throws(ValueFault) in
-      guard let value = Int(text) else { throw ValueFault("\"\(text)\" is no whole number") }
+      guard let value = Int(text) else {
+        throw ValueFault(localized("\"{text}\" is no whole number", ["text": text]))
+      }
       guard range.contains(value) else {
-        throw ValueFault("\(text) is not between \(range.lowerBound) and \(range.upperBound)")
+        throw outOfRange(text, "\(range.lowerBound)", "\(range.upperBound)")
       }
       return value
     }
@@ -75,7 +88,10 @@ extension ValueKind where Value == UInt64 {
   package static var seed: ValueKind {
     ValueKind("N") { text throws(ValueFault) in
       guard let value = UInt64(text) else {
-        throw ValueFault("\"\(text)\" is no whole number from 0 to \(UInt64.max)")
+        throw ValueFault(
+          localized(
+            "\"{text}\" is no whole number from 0 to {max}", ["text": text, "max": "\(UInt64.max)"])
+        )
       }
       return value
     }
@@ -88,10 +104,10 @@ extension ValueKind where Value == Double {
     ValueKind(placeholder) { text throws(ValueFault) in
       // `Double` also reads "nan", "inf" and "0x1p3", which are typing errors here.
       guard let value = Double(text), text.utf8.allSatisfy({ $0 < UInt8(ascii: "a") }) else {
-        throw ValueFault("\"\(text)\" is no number")
+        throw ValueFault(localized("\"{text}\" is no number", ["text": text]))
       }
       guard range.contains(value) else {
-        throw ValueFault("\(text) is not between \(range.lowerBound) and \(range.upperBound)")
+        throw outOfRange(text, "\(range.lowerBound)", "\(range.upperBound)")
       }
       return value
     }
@@ -104,7 +120,8 @@ extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue
     let word = ValueKind<String>.word(of: Value.allCases.map(\.rawValue))
     return ValueKind(word.placeholder, known: word.known) { text throws(ValueFault) in
       guard let value = Value(rawValue: try word.parse(text)) else {
-        throw ValueFault("\"\(text)\" is none of \(word.placeholder)")
+        throw ValueFault(
+          localized("\"{text}\" is none of {words}", ["text": text, "words": word.placeholder]))
       }
       return value
     }
@@ -117,7 +134,9 @@ extension ValueKind where Value == RelayAddress {
     ValueKind("URL") { text throws(ValueFault) in
       guard let address = RelayAddress(url: text) else {
         throw ValueFault(
-          "\"\(text)\" is no address of a relay, such as http://127.0.0.1:5625 or https://relay.example"
+          localized(
+            "\"{text}\" is no address of a relay, such as http://127.0.0.1:5625 "
+              + "or https://relay.example", ["text": text])
         )
       }
       return address
@@ -132,7 +151,9 @@ extension ValueKind where Value == PeerAddress {
       guard let colon = text.lastIndex(of: ":"),
         let port = UInt16(text[text.index(after: colon)...]), let host = host(text[..<colon])
       else {
-        throw ValueFault("\"\(text)\" is no address and port, such as 127.0.0.1:5625 or [::1]:0")
+        throw ValueFault(
+          localized(
+            "\"{text}\" is no address and port, such as 127.0.0.1:5625 or [::1]:0", ["text": text]))
       }
       return .host(host, port: port)
     }
@@ -153,12 +174,12 @@ extension ValueKind where Value == Int64 {
   package static func bytes(_ range: ClosedRange<Int64>) -> ValueKind {
     ValueKind("SIZE") { text throws(ValueFault) in
       guard let value = ByteCount.parse(text) else {
-        throw ValueFault("\"\(text)\" is no number of bytes, such as 10G, 500M or 64K")
+        throw ValueFault(
+          localized("\"{text}\" is no number of bytes, such as 10G, 500M or 64K", ["text": text]))
       }
       guard range.contains(value) else {
-        throw ValueFault(
-          "\(text) is not between \(ByteCount.text(range.lowerBound)) and "
-            + ByteCount.text(range.upperBound))
+        throw outOfRange(
+          text, ByteCount.text(range.lowerBound), ByteCount.text(range.upperBound))
       }
       return value
     }
@@ -194,12 +215,12 @@ extension ValueKind where Value == Int64 {
   package static func duration(_ range: ClosedRange<Int64>) -> ValueKind {
     ValueKind("TIME") { text throws(ValueFault) in
       guard let value = DurationArgument.parse(text) else {
-        throw ValueFault("\"\(text)\" is no span of time, such as 30d, 12h, 5m or 90s")
+        throw ValueFault(
+          localized("\"{text}\" is no span of time, such as 30d, 12h, 5m or 90s", ["text": text]))
       }
       guard range.contains(value) else {
-        throw ValueFault(
-          "\(text) is not between \(DurationArgument.text(range.lowerBound)) and "
-            + DurationArgument.text(range.upperBound))
+        throw outOfRange(
+          text, DurationArgument.text(range.lowerBound), DurationArgument.text(range.upperBound))
       }
       return value
     }

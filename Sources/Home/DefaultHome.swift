@@ -2,6 +2,7 @@ import Glibc
 import Lockstep
 import LockstepClient
 import LockstepCommandLine
+import LockstepLanguage
 import LockstepModel
 
 /// Home of a person who names none: a folder in the user's data folder, as the XDG base directory
@@ -17,15 +18,18 @@ package enum DefaultHome {
   ) throws(ValueFault) -> String {
     guard !isRoot else {
       throw ValueFault(
-        "root has no default; run this as the user whose device it is, or name the home here or in "
-          + "LOCKSTEP_HOME")
+        localized(
+          "root has no default; run this as the user whose device it is, or name "
+            + "the home here or in LOCKSTEP_HOME"))
     }
     if let folder = environment("XDG_DATA_HOME"), folder.hasPrefix("/") {
       return folder + "/lockstep"
     }
     guard let home = environment("HOME"), home.hasPrefix("/") else {
       throw ValueFault(
-        "HOME is not set, so there is no default; name the home here or in LOCKSTEP_HOME")
+        localized(
+          "HOME is not set, so there is no default; name the home here or in "
+            + "LOCKSTEP_HOME"))
     }
     return (home == "/" ? "" : home) + "/.local/share/lockstep"
   }
@@ -54,11 +58,13 @@ package enum DefaultHome {
     for part in folder.path.split(separator: "/").dropLast() {
       path += "/" + part
       if mkdir(path, 0o700) == 0 || errno == EEXIST { continue }
-      let reason = String(cString: strerror(errno))
+      let reason = systemReason(String(cString: strerror(errno)))
       // A parent that is there may refuse for another reason than that it is there (EROFS, EACCES).
       if access(path, F_OK) == 0 { continue }
       throw CommandFailure(
-        "\(path) cannot be made: \(reason); name another folder for the home with --home DIR")
+        localized(
+          "{path} cannot be made: {reason}; name another folder for the home "
+            + "with --home DIR", ["path": path, "reason": reason]))
     }
   }
 

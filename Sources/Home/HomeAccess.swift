@@ -3,6 +3,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Relay, token and cursor of a home, for requests that a command makes itself.
@@ -29,7 +30,10 @@ package struct HomeAccess {
   package init(_ answer: JSONValue, trust: Trust = .system) throws(CommandFailure) {
     guard let url = answer["relay"]?.string, let relay = RelayAddress(url: url),
       let token = answer["token"]?.string
-    else { throw CommandFailure("the process that holds the home has another version; stop it") }
+    else {
+      throw CommandFailure(
+        localized("the process that holds the home has another version; stop it"))
+    }
     self.relay = relay
     self.token = token
     self.trust = trust
@@ -43,10 +47,11 @@ extension HomeStatus {
   /// Returns a note on the sync status, for a command that changed something and waited briefly.
   /// `syncsFurther`: another process holds the home and continues to sync.
   package func syncNote(syncsFurther: Bool) -> String {
-    if isInSync { return "synced" }
+    if isInSync { return localized("synced") }
     // The status may contain text from the relay.
     let line = Log.oneLine(self.line(wall: SystemClock.moment().wall))
     if needsPerson || isFailed || syncsFurther { return line }
-    return line + "; it will be synced with the next command, or by lockstep agent run"
+    return localized(
+      "{line}; it will be synced with the next command, or by lockstep agent run", ["line": line])
   }
 }

@@ -4,6 +4,7 @@ import LockstepApps
 import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
@@ -62,7 +63,9 @@ package struct HomeExport {
     let snapshot = try readSnapshot()
     guard let identity = snapshot.identity else {
       throw CommandFailure(
-        "the home \(home.path) has not joined an account; there is nothing to export")
+        localized(
+          "the home {home} has not joined an account; there is nothing to export",
+          ["home": home.path]))
     }
     var outcome = Outcome(scope: identity.credentials.scope)
     let seal = VaultKeys.source(in: home)()
@@ -103,13 +106,13 @@ package struct HomeExport {
           keys: try Replica.keys(in: store))
       }
     } catch {
-      throw CommandFailure("\(error)")
+      throw CommandFailure(translated("\(error)"))
     }
   }
 
   package func checkInterruption() throws(CommandFailure) {
     if try isInterrupted() {
-      throw CommandFailure("the export was interrupted; its files were removed")
+      throw CommandFailure(localized("the export was interrupted; its files were removed"))
     }
   }
 
@@ -350,6 +353,6 @@ extension HomeExport {
     if descriptor < 0, errno == ENOENT { return nil }
     guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
     return try PlainFile(path: path, descriptor: descriptor)
-      .contents(atMost: Limits.chunkBytes, "the chunk")
+      .contents(atMost: Limits.chunkBytes, localized("the chunk"))
   }
 }

@@ -4,6 +4,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepSealing
@@ -37,7 +38,9 @@ package final class HomeHolder {
       let store = try SQLiteReplicaStore(home: folder.path)
       guard let identity = try store.identity() else {
         throw CommandFailure(
-          "the home \(folder.path) has not joined an account; see lockstep agent join --help")
+          localized(
+            "the home {home} has not joined an account; see lockstep agent join "
+              + "--help", ["home": folder.path]))
       }
       if warnsOfPlainHTTP { warn(ofRelay: identity.relay, log) }
       let mail = try Mailbox<VaultMessage>(isBlocking: true)
@@ -66,7 +69,7 @@ package final class HomeHolder {
     } catch let failure as CommandFailure {
       throw failure
     } catch {
-      throw CommandFailure("\(error)")
+      throw CommandFailure(translated("\(error)"))
     }
   }
 
@@ -114,8 +117,9 @@ package final class HomeHolder {
       answer(
         client,
         .failure(
-          "this home's device is not woken by pushes; start lockstep agent run --wake --home "
-            + folder.path))
+          localized(
+            "this home's device is not woken by pushes; start lockstep agent run --wake --home "
+              + "{home}", ["home": folder.path])))
     }
 
     private func answer(_ client: ConnectionID, _ reply: HomeReply) {

@@ -1,6 +1,7 @@
 import Lockstep
 import LockstepApps
 import LockstepCommandLine
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 
@@ -27,8 +28,9 @@ package struct HomeRules {
       stored = try RuleTables(parsing: bytes)
     } catch {
       throw CommandFailure(
-        "\(folder.rules): \(error.reason); remove the file, and name the rules again with "
-          + "lockstep agent run --rules")
+        localized(
+          "{path}: {reason}; remove the file, and name the rules again with "
+            + "lockstep agent run --rules", ["path": folder.rules, "reason": error.reason]))
     }
   }
 
@@ -38,17 +40,22 @@ package struct HomeRules {
   package mutating func store(_ table: RuleTable) throws(CommandFailure) {
     if let app = AppCatalog.all.first(where: { $0.zone == table.zone }) {
       throw CommandFailure(
-        "the zone \(table.zone) has the rules of the app \(app.name); choose another zone")
+        localized(
+          "the zone {zone} has the rules of the app {app}; choose another zone",
+          ["zone": "\(table.zone)", "app": app.name]))
     }
     guard table.zone != KeyRing.zone else {
       throw CommandFailure(
-        "the zone \(table.zone) is for the account's keys alone; choose another zone")
+        localized(
+          "the zone {zone} is for the account's keys alone; choose another zone",
+          ["zone": "\(table.zone)"]))
     }
     let before = stored
     do throws(RuleFault) {
       try stored.put(table)
     } catch {
-      throw CommandFailure("\(error.reason); use another home for further zones")
+      throw CommandFailure(
+        localized("{reason}; use another home for further zones", ["reason": error.reason]))
     }
     guard stored != before else { return }
     try CommandFailure.wrap { () throws(HomeFault) in

@@ -3,6 +3,7 @@ import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// A command's access to a home: through the process that holds it; if there is none, by holding it
@@ -46,21 +47,28 @@ package final class HomeSession {
       usleep(25_000)
     }
     throw CommandFailure(
-      "the home \(folder.path) is held by another process that does not answer; "
-        + "stop it, then try again")
+      localized(
+        "the home {home} is held by another process that does not answer; stop "
+          + "it, then try again", ["home": folder.path]))
   }
 
   package static func noHome(_ folder: HomeFolder) -> CommandFailure {
+    let path = ["home": folder.path]
     guard DefaultHome.isDefault(folder) else {
       return CommandFailure(
-        "there is no home at \(folder.path); create one with lockstep agent join --home "
-          + folder.path)
+        localized(
+          "there is no home at {home}; create one with lockstep agent join --home {home}", path))
     }
     do throws(CommandFailure) {
       let others = try DefaultHome.homes(in: folder).map { "--home " + $0.path }
-      let hint = others.isEmpty ? "" : ", or name one: " + others.joined(separator: ", ")
+      guard others.isEmpty else {
+        return CommandFailure(
+          localized(
+            "there is no home at {home}; create one with lockstep agent join, or name one: {others}",
+            ["home": folder.path, "others": others.joined(separator: ", ")]))
+      }
       return CommandFailure(
-        "there is no home at \(folder.path); create one with lockstep agent join" + hint)
+        localized("there is no home at {home}; create one with lockstep agent join", path))
     } catch {
       return error
     }
@@ -106,33 +114,41 @@ package final class HomeSession {
   private static func value(of line: JSONValue) throws(CommandFailure) -> JSONValue {
     switch HomeReply(line) {
     case .success(let value): return value
-    case .failure(let reason): throw CommandFailure(reason)
+    case .failure(let reason): throw CommandFailure(translated(reason))
     case nil:
-      throw CommandFailure("the process that holds the home has another version; stop it")
+      throw Self.otherVersion
     }
   }
 
+  private static var otherVersion: CommandFailure {
+    CommandFailure(localized("the process that holds the home has another version; stop it"))
+  }
+
   private var noAnswer: CommandFailure {
-    CommandFailure("the process that holds the home \(folder.path) did not answer; try again")
+    CommandFailure(
+      localized(
+        "the process that holds the home {home} did not answer; try again", ["home": folder.path]))
   }
 
   private var maybeApplied: CommandFailure {
     CommandFailure(
-      "the process that held the home \(folder.path) ended before it answered; the command may "
-        + "have been applied: check before you repeat it")
+      localized(
+        "the process that held the home {home} ended before it answered; the "
+          + "command may have been applied: check before you repeat it", ["home": folder.path]))
   }
 
   /// The process is stopped, and will handle the request when it continues.
   private var mayStillApply: CommandFailure {
     CommandFailure(
-      "the process that holds the home \(folder.path) did not answer; the command may still be "
-        + "applied: check before you repeat it")
+      localized(
+        "the process that holds the home {home} did not answer; the command may "
+          + "still be applied: check before you repeat it", ["home": folder.path]))
   }
 
   /// Returns the part of the account for which this device is paired.
   package func scope() throws(CommandFailure) -> DeviceScope {
     guard let scope = HomeStatus(json: try send(.status)).scope else {
-      throw CommandFailure("the process that holds the home has another version; stop it")
+      throw Self.otherVersion
     }
     return scope
   }
@@ -140,7 +156,7 @@ package final class HomeSession {
   /// Returns the account that this device belongs to.
   package func account() throws(CommandFailure) -> AccountID {
     guard let account = try send(.status)["account"]?.string.flatMap({ AccountID(text: $0) }) else {
-      throw CommandFailure("the process that holds the home has another version; stop it")
+      throw Self.otherVersion
     }
     return account
   }

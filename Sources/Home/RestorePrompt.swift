@@ -2,6 +2,7 @@ import Glibc
 import Lockstep
 import LockstepClient
 import LockstepCommandLine
+import LockstepLanguage
 import LockstepModel
 import LockstepWire
 
@@ -21,17 +22,16 @@ package enum RestorePrompt {
     guard isPossible,
       let count = HomeStatus(json: try session.send(.status)).restoreCount(of: app)
     else { return }
-    let records = "\(count) \(EditFailure.noun(app, count))"
+    let records = EditFailure.records(of: app, count)
     write(
-      """
-      Other devices of this account have \(records); this one started with none.
-        yes    accept them
-        wipe   delete them on all devices and start empty
-        later  decide another time
-
-      """)
+      localized(
+        "Other devices of this account have {records}; this one started with none.",
+        ["records": records]) + "\n"
+        + localized("  yes    accept them") + "\n"
+        + localized("  wipe   delete them on all devices and start empty") + "\n"
+        + localized("  later  decide another time") + "\n")
     while true {
-      write("yes, wipe or later? ")
+      write(localized("yes, wipe or later? "))
       switch readAnswer() {
       case "yes", "y": return try acceptRecords(session, app)
       case "wipe":
@@ -45,8 +45,9 @@ package enum RestorePrompt {
 
   package static func confirmDeletion(_ app: String, _ count: Int64) -> Bool {
     write(
-      "This deletes \(count) \(EditFailure.noun(app, count)) on all devices, for good. Type wipe again: "
-    )
+      localized(
+        "This deletes {records} on all devices, for good. Type wipe again: ",
+        ["records": EditFailure.records(of: app, count)]))
     return readAnswer() == "wipe"
   }
 
@@ -68,7 +69,8 @@ package enum RestorePrompt {
     }
     let member = try HomeAccess(of: session)
     guard let cursor = member.cursor else {
-      throw CommandFailure("this device has not read all records yet; sync first, then try again")
+      throw CommandFailure(
+        localized("this device has not read all records yet; sync first, then try again"))
     }
     try member.call.delete(zone, through: cursor, token: member.token)
     _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))

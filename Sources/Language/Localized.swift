@@ -26,7 +26,7 @@ package func localized(
 }
 
 /// Returns the text with the values in the place of their names. What is in a value stays as it is.
-private func filled(_ text: String, _ values: [String: String]) -> String {
+func filled(_ text: String, _ values: [String: String]) -> String {
   guard text.utf8.contains(UInt8(ascii: "{")) else { return text }
   var result = ""
   var rest = text[...]

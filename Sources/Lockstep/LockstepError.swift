@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepStorage
 
 /// Reason why a call failed. `description` is a sentence for a person, with the next step.
@@ -107,7 +108,9 @@ extension LockstepError: CustomStringConvertible {
     case .holderGone(let path): LockstepError.textOfGone(path)
     case .holderBusy(let path):
       "the process that holds the home \(path) has too many connections; close some, or try again"
-    case .home(let path, let reason): "the home \(path) cannot be used: \(reason)"
+    case .home(let path, let reason):
+      localized(
+        "the home {home} cannot be used: {reason}", ["home": path, "reason": translated(reason)])
     case .unencodable(let type, let reason): "this \(type) cannot be saved: \(reason)"
     case .undecodable(let type, let id, let reason):
       "the record \(id) is no \(type): \(reason); an app that wrote it may be newer"
@@ -117,15 +120,15 @@ extension LockstepError: CustomStringConvertible {
       "the record has \(bytes) bytes, over \(limit); attach large content as a file"
     case .outboxFull: "too many changes wait for the relay; connect the device, then try again"
     case .notJoined: "this device has not joined an account; call createAccount or join first"
-    case .alreadyJoined(let account):
-      "this device belongs to the account \(account); call leave first, or open another folder"
+    case .alreadyJoined(let account): LockstepError.textOfJoined(account)
     case .otherAccount(let account): LockstepError.textOfRevoked(account)
     case .outOfScope(let zone, let scope): scope.explanation(ofEditIn: zone)
     case .nothingToDecide(let id): "the record \(id) needs no decision"
-    case .homeTooNew(let path, let found, let known):
-      "the home \(path) has schema \(found), and this library knows up to \(known); update the app"
-    case .noHome(let path): "there is no home at \(path); open it with Lockstep.open first"
-    case .noSpace(let path): "no space is left for \(path); free some, then try again"
+    case .homeTooNew(let path, let found, let known): LockstepError.textOfNewer(path, found, known)
+    case .noHome(let path):
+      localized("there is no home at {home}; open it with Lockstep.open first", ["home": path])
+    case .noSpace(let path):
+      localized("no space is left for {path}; free some, then try again", ["path": path])
     case .file(let path, let reason): "the file \(path) cannot be used: \(reason)"
     case .fileTooLarge(let path, let limit):
       "the file \(path) has over \(limit) bytes; attach it in parts"
@@ -136,20 +139,53 @@ extension LockstepError: CustomStringConvertible {
     case .busy: "too many calls are in progress; await some of them first"
     case .unsentChanges(let count): LockstepError.textOfUnsent(count)
     case .offline(let reason): "the relay cannot be reached: \(reason); try again later"
-    case .unreachable(let relay, let reason):
-      "the relay at \(relay) cannot be reached: \(reason); is it running, and is that its address?"
-    case .untrusted(let relay, let reason):
-      "\(relay) is not trusted, and nothing was sent to it: \(reason)"
-    case .unanswered(let relay, let reason):
-      "the relay at \(relay) gave no answer: \(reason); try again"
-    case .noRelay(let address, let reason):
-      "what answers at \(address) is not a Lockstep relay (\(reason)); check the address"
+    case .unreachable(let relay, let reason): LockstepError.textOfUnreachable(relay, reason)
+    case .untrusted(let relay, let reason): LockstepError.textOfUntrusted(relay, reason)
+    case .unanswered(let relay, let reason): LockstepError.textOfUnanswered(relay, reason)
+    case .noRelay(let address, let reason): LockstepError.textOfOther(address, reason)
     case .invalidCode(let reason), .keysNotOpened(let reason), .keysMissing(let reason),
       .invalidPhrase(let reason), .revoked(let reason), .refused(let reason):
       reason
-    case .storage(let reason): "the device's store failed: \(reason)"
+    case .storage(let reason):
+      localized("the device's store failed: {reason}", ["reason": translated(reason)])
     case .closed: "this Lockstep is closed; open the home again"
     }
+  }
+
+  private static func textOfUnreachable(_ relay: String, _ reason: String) -> String {
+    localized(
+      "the relay at {relay} cannot be reached: {reason}; is it running, and is "
+        + "that its address?", ["relay": relay, "reason": translated(reason)])
+  }
+
+  private static func textOfUntrusted(_ relay: String, _ reason: String) -> String {
+    localized(
+      "{relay} is not trusted, and nothing was sent to it: {reason}",
+      ["relay": relay, "reason": translated(reason)])
+  }
+
+  private static func textOfUnanswered(_ relay: String, _ reason: String) -> String {
+    localized(
+      "the relay at {relay} gave no answer: {reason}; try again",
+      ["relay": relay, "reason": translated(reason)])
+  }
+
+  private static func textOfOther(_ address: String, _ reason: String) -> String {
+    localized(
+      "what answers at {address} is not a Lockstep relay ({reason}); check the "
+        + "address", ["address": address, "reason": translated(reason)])
+  }
+
+  private static func textOfJoined(_ account: String) -> String {
+    localized(
+      "this device belongs to the account {account}; call leave first, or open "
+        + "another folder", ["account": account])
+  }
+
+  private static func textOfNewer(_ path: String, _ found: Int, _ known: Int) -> String {
+    localized(
+      "the home {home} has schema {found}, and this library knows up to "
+        + "{known}; update the app", ["home": path, "found": "\(found)", "known": "\(known)"])
   }
 
   private static func textOfGone(_ path: String) -> String {

@@ -1,4 +1,5 @@
 import LockstepClient
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepWire
@@ -50,7 +51,9 @@ package struct RelayClient: Sendable {
   func ownBody(_ body: [UInt8], status: Int) throws(LockstepError) -> [UInt8] {
     let isOther = (300..<500).contains(status) && ![408, 413, 429].contains(status)
     if isOther, Refusal.problem(body, status: status) == nil {
-      throw .noRelay(address: relay.url, reason: "it answers with status \(status)")
+      throw .noRelay(
+        address: relay.url,
+        reason: localized("it answers with status {status}", ["status": "\(status)"]))
     }
     return try Self.body(body, status: status)
   }
@@ -61,7 +64,7 @@ package struct RelayClient: Sendable {
     if (200..<300).contains(status) { return body }
     let refusal = Refusal.decoded(problem: body, status: status)
     throw refusal.code == .badToken
-      ? .revoked(reason: refusal.detail) : .refused(reason: refusal.detail)
+      ? .revoked(reason: refusal.text) : .refused(reason: refusal.text)
   }
 
   package func decoded<Value>(
@@ -250,8 +253,9 @@ extension RelayClient {
     // A device with the whole account gives at least this; one with less gives less.
     guard request.scope(within: .everything).contains(offer.scope) else {
       throw .refused(
-        reason: "the relay made a code for more than was asked for, which is not shown here and "
-          + "expires by itself; update the relay, then try again")
+        reason: localized(
+          "the relay made a code for more than was asked for, which is not shown "
+            + "here and expires by itself; update the relay, then try again"))
     }
     return offer
   }

@@ -1,4 +1,5 @@
 import LockstepCrypto
+import LockstepLanguage
 import LockstepModel
 
 /// One generation of an account's key: a secret that the account's devices share and the relay
@@ -143,12 +144,18 @@ package enum KeyPhrase {
   package static func explanation(_ fault: Fault) -> String {
     switch fault {
     case .letters(let count):
-      "a recovery phrase of an account has \(wordCount) words of five letters, \(5 * wordCount) "
-        + "letters in all, and this has \(count); nothing was changed"
+      localized(
+        "a recovery phrase of an account has {words} words of five letters, "
+          + "{letters} letters in all, and this has {count}; nothing was changed",
+        ["words": "\(wordCount)", "letters": "\(5 * wordCount)", "count": "\(count)"])
     case .word(let place):
-      "word \(place) is misspelt: it cannot be in a recovery phrase; nothing was changed"
+      localized(
+        "word {place} is misspelt: it cannot be in a recovery phrase; nothing "
+          + "was changed", ["place": "\(place)"])
     case .checksum:
-      "the checksum is wrong: a word is misspelt, or two are swapped; nothing was changed"
+      localized(
+        "the checksum is wrong: a word is misspelt, or two are swapped; nothing "
+          + "was changed")
     }
   }
 }

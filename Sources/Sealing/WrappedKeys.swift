@@ -1,5 +1,6 @@
 import LockstepCrypto
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Keys that a pairing code carries to the device that joins: wrapped by the device that issued the
@@ -28,13 +29,19 @@ package enum WrappedKeys {
     /// Sentence for a person, without a full stop.
     package var explanation: String {
       switch self {
-      case .malformed: "the keys that came with that code are in a form this version does not know"
-      case .wrongSecret: "the second half of that code is wrong"
-      case .otherAccount: "the keys that came with that code are those of another account"
-      case .tooLong: "there are too many of them for one code; name fewer zones"
+      case .malformed:
+        localized(
+          "the keys that came with that code are in a form this version does not "
+            + "know")
+      case .wrongSecret: localized("the second half of that code is wrong")
+      case .otherAccount:
+        localized("the keys that came with that code are those of another account")
+      case .tooLong: localized("there are too many of them for one code; name fewer zones")
       case .noMemory:
-        "this machine has not the \(Limits.scryptBytes >> 20) MiB of memory that a code's second "
-          + "half takes; try again when others need less"
+        localized(
+          "this machine has not the {size} MiB of memory that a code's second "
+            + "half takes; try again when others need less", ["size": "\(Limits.scryptBytes >> 20)"]
+        )
       }
     }
   }

@@ -1,5 +1,6 @@
 import LockstepCrypto
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Encryption between a device's view of a zone and the records and chunks that the relay stores.
@@ -212,11 +213,11 @@ extension SealFault {
   /// Returns a phrase for a person, for the kind of a fault.
   package static func text(ofKind kind: String?) -> String {
     switch kind {
-    case "notSealed": "not sealed, although its zone is"
-    case "unknownKey": "sealed with a key that this device does not have"
-    case "altered": "changed since it was sealed"
-    case "malformed": "sealed by a program that does not keep to the format"
-    default: "not readable, for a reason that this version of the program does not know"
+    case "notSealed": localized("not sealed, although its zone is")
+    case "unknownKey": localized("sealed with a key that this device does not have")
+    case "altered": localized("changed since it was sealed")
+    case "malformed": localized("sealed by a program that does not keep to the format")
+    default: localized("not readable, for a reason that this version of the program does not know")
     }
   }
 

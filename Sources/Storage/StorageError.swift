@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 
 /// Error of a store. Each case carries the data that a person needs to act.
@@ -30,20 +31,27 @@ extension StorageError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .inUse(let path, let holder):
-      "the store \(path) is in use by \(holder); stop that one first, or name another store"
+      localized(
+        "the store {path} is in use by {holder}; stop that one first, or name "
+          + "another store", ["path": path, "holder": holder])
     case .corrupt(let path, let detail):
-      "the store \(path) is damaged (\(detail)); restore it from a backup, or name another store"
+      localized(
+        "the store {path} is damaged ({detail}); restore it from a backup, or "
+          + "name another store", ["path": path, "detail": detail])
     case .tooNew(let path, let found, let known):
-      "the store \(path) has schema \(found), and this program knows up to \(known); "
-        + "run the newer lockstep that wrote it"
+      localized(
+        "the store {path} has schema {found}, and this program knows up to "
+          + "{known}; run the newer lockstep that wrote it",
+        ["path": path, "found": "\(found)", "known": "\(known)"])
     case .readOnly(let path):
-      "the store \(path) cannot be written; check its owner and permissions"
+      localized(
+        "the store {path} cannot be written; check its owner and permissions", ["path": path])
     case .gone(let path, let name):
       "\(name) of the store \(path) was removed, moved or replaced while the store is open, and "
         + "nothing is saved any more; move that same file back (not a copy), or stop the relay and "
         + "restore a backup (lockstep relay restore)"
     case .diskFull(let path):
-      "no space is left for the store \(path); free some, then try again"
+      localized("no space is left for the store {path}; free some, then try again", ["path": path])
     case .failed(let path, let operation, let detail):
       "the store \(path) failed to \(operation): \(detail); check that place, or name another"
     case .unavailable(let path, let detail):

@@ -1,6 +1,7 @@
 import LockstepClient
 import LockstepCommand
 import LockstepCommandLine
+import LockstepLanguage
 import LockstepWire
 import Testing
 
@@ -44,6 +45,18 @@ struct ArgumentsParserTests {
       _ = try parse(line, environment: environment)
       return "none"
     } catch { return "\(error.commandName): \(error.explanation)" }
+  }
+
+  @Test func aFaultIsInThePersonsLanguage() {
+    #expect(
+      Language.japanese { fault("serv") } == "program: コマンド「serv」はありません。serve のことですか？"
+        + "`program --help` で使い方を確認できます")
+    #expect(
+      Language.chinese { fault("serve --loops 99") }
+        == "program serve: --loops：99 不在 1 和 64 之间；运行 `program serve --help` 可查看用法")
+    #expect(
+      Language.chinese { fault("box keep", environment: ["LOCKSTEP_HOME": "/h"]) }
+        == "program box keep: 缺少 WORD；运行 `program box keep --help` 可查看用法")
   }
 
   @Test func defaultsStandWhereNothingIsSaid() throws {

@@ -16,6 +16,18 @@ struct TextTableTests {
         """)
   }
 
+  @Test func columnsOfWideLettersAreAlignedToo() {
+    var table = TextTable([("デバイス", .left), ("状態", .right), ("X", .left)])
+    table.add("phone", "接続中", "1")
+    table.add("母のパソコン", "ok", "2")
+    #expect(
+      table.text == """
+        デバイス        状態  X
+        phone         接続中  1
+        母のパソコン      ok  2
+        """)
+  }
+
   @Test func aCellStaysOnItsLine() {
     var table = TextTable([("NAME", .left), ("X", .left)])
     table.add("a\nb\u{1B}[31m", "y")

@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepWire
@@ -183,7 +184,7 @@ struct ChunkConnection {
     guard let deadline, deadline <= now else { return [] }
     let wasReached = if case .connecting = stage { false } else { true }
     close(&output)
-    return [.broken("the relay did not answer in time", wasReached: wasReached)]
+    return [.broken(localized("the relay did not answer in time"), wasReached: wasReached)]
   }
 
   // MARK: the request

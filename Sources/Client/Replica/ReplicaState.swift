@@ -504,7 +504,10 @@ extension ReplicaState {
 
   private static func noApp(_ name: String) -> EditFailure {
     .refused(
-      EditRefusal("the process that holds this home has no app \(name); restart that process"))
+      EditRefusal(
+        localized(
+          "the process that holds this home has no app {app}; restart that process", ["app": name]))
+    )
   }
 
   private func state(

@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepStorage
@@ -126,7 +127,7 @@ extension Agent {
       if case .loaded(let found) = result { homeLoaded(found, outcome.outbox, at: moment) }
       if case .joined(_, .success(let found)) = result {
         // A revoked device that joins again may be about to use its former token.
-        if uplink != nil { disconnect(because: "the device joins again", at: moment) }
+        if uplink != nil { disconnect(because: localized("the device joins again"), at: moment) }
         engine.unblockZones()
         homeLoaded(found, outcome.outbox, at: moment)
       }
@@ -185,7 +186,7 @@ extension Agent {
     }
     failure = nil
     guard let identity = found.identity else {
-      failure = "this home has not joined an account; join one first"
+      failure = localized("this home has not joined an account; join one first")
       return
     }
     guard let relay = RelayAddress(url: identity.relay) else {

@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 import LockstepWire
 
@@ -172,16 +173,20 @@ extension Agent {
     failure =
       switch refusal.code {
       case .badToken:
-        "the relay does not know this device any more; join the account again with a code of "
-          + "another device (lockstep agent join); unsent changes are kept"
-      case .planRequired: "the account's plan does not include sync (\(refusal.detail))"
+        localized(
+          "the relay does not know this device any more; join the account again "
+            + "with a code of another device (lockstep agent join); unsent changes "
+            + "are kept")
+      case .planRequired:
+        localized("the account's plan does not include sync ({reason})", ["reason": refusal.detail])
       default: "\(refusal.code.title): \(refusal.detail)"
       }
   }
 
   private mutating func failBarred(_ reason: String, at moment: Moment) {
     disconnect(because: reason, at: moment)
-    failure = "\(reason); this version does not know the reason: update it"
+    failure = localized(
+      "{reason}; this version does not know the reason: update it", ["reason": reason])
   }
 
   // MARK: sleep

@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepWire
@@ -56,7 +57,7 @@ package struct HTTPCall: Node {
       if exchange.id == id { handleResult(exchange.closed(cause, at: moment.instant, &output)) }
     case .deadlineReached: handleResult(exchange.expired(at: moment.instant, &output))
     case .drained, .holding, .connectionRejected, .finished: break
-    case .stopping: handleResult(.unanswered("the call was stopped"))
+    case .stopping: handleResult(.unanswered(localized("the call was stopped")))
     }
   }
 

@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepWire
@@ -130,8 +131,8 @@ struct HTTPExchange {
     let wasConnecting = if case .connecting = stage { true } else { false }
     close(&output)
     return wasConnecting
-      ? .unreachable("the relay could not be reached in time")
-      : .unanswered("the relay did not answer in time")
+      ? .unreachable(localized("the relay could not be reached in time"))
+      : .unanswered(localized("the relay did not answer in time"))
   }
 
   mutating func close(_ output: inout UplinkOutput) {
@@ -199,7 +200,7 @@ extension CloseCause {
   /// Reason, for users.
   var reason: String {
     switch self {
-    case .endOfStream: "the relay closed the connection"
+    case .endOfStream: localized("the relay closed the connection")
     case .connectFailed(let text), .failed(let text): text
     case .notTrusted(let fault): fault.explanation
     }
@@ -211,19 +212,25 @@ extension SecurityFault {
   package var explanation: String {
     switch self {
     case .unknownAuthority:
-      "no authority that is trusted here has signed the relay's certificate; if it is an authority "
-        + "of your own, name its file with --ca when you join"
+      localized(
+        "no authority that is trusted here has signed the relay's certificate; "
+          + "if it is an authority of your own, name its file with --ca when you join")
     case .otherName:
-      "the relay's certificate is for another name; use a name that the certificate contains, or "
-        + "have the relay's owner obtain one for this name"
-    case .expired: "the relay's certificate has expired; have the relay's owner renew it"
+      localized(
+        "the relay's certificate is for another name; use a name that the "
+          + "certificate contains, or have the relay's owner obtain one for this name")
+    case .expired: localized("the relay's certificate has expired; have the relay's owner renew it")
     case .notYetValid:
-      "the relay's certificate is not valid yet; check this machine's clock"
+      localized("the relay's certificate is not valid yet; check this machine's clock")
     case .notSecure:
-      "the peer does not use TLS; check the port, and whether the address must begin with http://"
+      localized(
+        "the peer does not use TLS; check the port, and whether the address must "
+          + "begin with http://")
     case .otherProtocol:
-      "the peer does not speak the protocol of this connection; check its address and port"
-    case .other(let text): "the TLS handshake failed: \(text)"
+      localized(
+        "the peer does not speak the protocol of this connection; check its "
+          + "address and port")
+    case .other(let text): localized("the TLS handshake failed: {reason}", ["reason": text])
     }
   }
 }

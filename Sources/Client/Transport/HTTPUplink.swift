@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepWire
@@ -296,13 +297,17 @@ extension Refusal {
   /// Returns the refusal for an intermediary's answer: the outcome of the request is unknown, and
   /// it is retried later, unless it is too large for the path.
   static func intercepted(status: Int, headers: HTTPHeaders) -> Refusal {
-    let party = "something between this device and the relay"
-    return status == 413
+    status == 413
       ? Refusal(
-        .bodyTooLarge, "\(party) refuses large requests (status 413)",
+        .bodyTooLarge,
+        localized(
+          "something between this device and the relay refuses large requests (status 413)"),
         retryAfterMilliseconds: headers.retryAfter)
       : Refusal(
-        .internalError, "\(party) answered in its place, with status \(status)",
+        .internalError,
+        localized(
+          "something between this device and the relay answered in its place, with status {status}",
+          ["status": "\(status)"]),
         retryAfterMilliseconds: headers.retryAfter)
   }
 

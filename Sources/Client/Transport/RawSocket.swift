@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepWire
@@ -111,7 +112,10 @@ package struct RawSocket {
           WebSocketFrame.pong(payload, mask: UInt32.random(in: 0 ... .max, using: &random)))
       case .binary, .pong: break
       case .close(let code, let reason):
-        return .ended("the relay closed the socket (\(code ?? 1005)): \(reason)")
+        return .ended(
+          localized(
+            "the relay closed the socket ({code}): {reason}",
+            ["code": "\(code ?? 1005)", "reason": reason]))
       }
     }
     return nil

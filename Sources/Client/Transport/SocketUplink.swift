@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepWire
@@ -102,13 +103,19 @@ struct SocketUplink {
     guard let deadline, deadline <= now else { return }
     switch stage {
     case .over: return
-    case .connecting: end(.unreachable, "the relay could not be reached in time", &output)
+    case .connecting:
+      end(.unreachable, localized("the relay could not be reached in time"), &output)
     case .handshaking, .greeting:
-      end(.transportFailed, "the relay did not answer the WebSocket handshake in time", &output)
+      end(
+        .transportFailed, localized("the relay did not answer the WebSocket handshake in time"),
+        &output)
     case .online:
       let isSilence = stageDeadline == deadline
       end(
-        .lost, isSilence ? "the relay sent no data in time" : "the relay did not answer in time",
+        .lost,
+        isSilence
+          ? localized("the relay sent no data in time")
+          : localized("the relay did not answer in time"),
         &output)
     }
   }
@@ -170,7 +177,9 @@ struct SocketUplink {
     output.send(id, WebSocketFrame.close(code: code, reason: "", mask: random.mask()))
     output.close(id, .afterSending)
     guard var refusal else {
-      let text = "the relay closed the socket (\(code ?? 1005) \(reason))"
+      let text = localized(
+        "the relay closed the socket ({code} {reason})",
+        ["code": "\(code ?? 1005)", "reason": reason])
       if let code, 4500..<5000 ~= code { return end(.barred, text, isClosed: true, &output) }
       let kind = wasOnline || code == 1001 ? UplinkFailure.Kind.lost : .transportFailed
       return end(kind, text, isClosed: true, &output)
@@ -192,7 +201,7 @@ struct SocketUplink {
       .failed(
         UplinkFailure(
           kind: wasOnline ? .lost : .transportFailed,
-          reason: "the relay sent a malformed message: \(reason)")))
+          reason: localized("the relay sent a malformed message: {reason}", ["reason": reason]))))
   }
 
   mutating func end(
@@ -291,7 +300,10 @@ extension SocketUplink {
       end(.refused(refusal), refusal.detail, &output)
     } else {
       end(
-        .transportFailed, "the WebSocket handshake was answered with status \(head.status)", &output
+        .transportFailed,
+        localized(
+          "the WebSocket handshake was answered with status {status}", ["status": "\(head.status)"]),
+        &output
       )
     }
   }

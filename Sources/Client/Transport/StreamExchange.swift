@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepWire
@@ -91,7 +92,7 @@ struct StreamExchange {
             close(&output)
             return outcomes
           }
-        case .end: outcomes.append(end("the relay ended the stream", &output))
+        case .end: outcomes.append(end(localized("the relay ended the stream"), &output))
         }
         if case .closed = stage { return outcomes }
       }
@@ -110,8 +111,10 @@ struct StreamExchange {
 
   mutating func expired(at now: Instant, _ output: inout UplinkOutput) -> [Outcome] {
     guard let deadline, deadline <= now else { return [] }
-    if case .streaming = stage { return [end("the relay sent no data in time", &output)] }
-    return [end("the relay did not answer in time", &output)]
+    if case .streaming = stage {
+      return [end(localized("the relay sent no data in time"), &output)]
+    }
+    return [end(localized("the relay did not answer in time"), &output)]
   }
 
   // MARK: the answer
@@ -167,11 +170,13 @@ struct StreamExchange {
     case .requesting: return .unanswered(reason)
     case .streaming: return .ended(reason)
     case .refused(let head, _) where head.status == 200:
-      return .unanswered("the answer is not an event stream")
+      return .unanswered(localized("the answer is not an event stream"))
     case .refused(let head, let body):
       let refusal = Refusal.fromRelay(status: head.status, headers: head.headers, body: body)
       return refusal.map { .refused($0) }
-        ?? .unanswered("the answer with status \(head.status) is not from the relay")
+        ?? .unanswered(
+          localized(
+            "the answer with status {status} is not from the relay", ["status": "\(head.status)"]))
     }
   }
 }

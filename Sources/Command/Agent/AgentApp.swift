@@ -5,6 +5,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepWire
 
@@ -53,7 +54,9 @@ enum AgentApp {
       return try syncBriefly(session)
     } catch {
       return HomeStatus(json: [
-        "state": "failed", "reason": "the process that holds the home does not report its status",
+        "state": "failed",
+        "reason": .string(
+          localized("the process that holds the home does not report its status")),
       ])
     }
   }
@@ -118,8 +121,10 @@ enum AgentApp {
     let code = try TerminalOutput.printed(view.text)
     if let zone = zone(of: app), status.waitingChanges(inDisabled: zone) != nil {
       TerminalOutput.writeToStandardError(
-        "lockstep: \(app) is switched off here and not synced; switch it on with "
-          + "lockstep \(app) on\n")
+        "lockstep: "
+          + localized(
+            "{app} is switched off here and not synced; switch it on with lockstep {app} on",
+            ["app": app]) + "\n")
     } else if !status.isInSync {
       TerminalOutput.writeToStandardError(
         "lockstep: \(status.syncNote(syncsFurther: !session.isHolder))\n")
@@ -138,7 +143,8 @@ enum AgentApp {
   static func text(_ operands: [String], _ noun: String) throws(CommandFailure) -> String {
     if let text = operands.first, text != "-" { return text }
     if isatty(STDIN_FILENO) == 1 {
-      TerminalOutput.writeToStandardError("Type \(noun); it ends with Ctrl-D.\n")
+      TerminalOutput.writeToStandardError(
+        localized("Type {name}; it ends with Ctrl-D.", ["name": noun]) + "\n")
     }
     return try StandardInput.text(try StandardInput.read(atMost: Limits.recordBytes, noun), noun)
   }

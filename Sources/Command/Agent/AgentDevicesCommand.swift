@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 import LockstepWire
@@ -26,17 +27,18 @@ enum AgentDevicesCommand {
         return try TerminalOutput.printed(String(decoding: list.encodedBody(), as: UTF8.self))
       }
       var table = TextTable([
-        ("DEVICE", .left), ("NAME", .left), ("PLATFORM", .left), ("SCOPE", .left), ("SEEN", .left),
+        (localized("DEVICE"), .left), (localized("NAME"), .left), (localized("PLATFORM"), .left),
+        (localized("SCOPE"), .left), (localized("SEEN"), .left),
       ])
       let now = status.relayTime(atWall: SystemClock.moment().wall)
       for device in list.devices {
-        let age = RowText.age(of: device.lastSeen, at: now)
-        let seen = device.connected ? "connected" : age == "now" ? "just now" : age + " ago"
+        let seen = device.connected ? localized("connected") : RowText.ago(device.lastSeen, at: now)
         table.add(
           device.id.text, RowText.line(device.description.deviceName),
           RowText.line(device.description.platform),
           RowText.line(device.scope.summary),
-          device.id.text == status.device ? seen + " (this one)" : seen)
+          device.id.text == status.device
+            ? localized("{seen} (this one)", ["seen": seen]) : seen)
       }
       return try TerminalOutput.printed(
         table.text + othersNote(status.scope) + wakeNote(of: member, at: now))
@@ -46,8 +48,10 @@ enum AgentDevicesCommand {
   /// Returns a line for a device to which the relay shows no other one.
   private static func othersNote(_ scope: DeviceScope?) -> String {
     guard let scope, scope != .everything else { return "" }
-    return "\nthis device was paired for \(RowText.line(scope.summary)): "
-      + "the relay shows it no others"
+    return "\n"
+      + localized(
+        "this device was paired for {scope}: the relay shows it no others",
+        ["scope": RowText.line(scope.summary)])
   }
 
   /// Returns a line about the wakes of this device; empty if it has not registered for any, or the
@@ -55,7 +59,10 @@ enum AgentDevicesCommand {
   private static func wakeNote(of member: HomeAccess, at now: Int64) -> String {
     do throws(LockstepError) {
       return try member.call.client.wakes(token: member.token).map { status in
-        "\nwakes of this device (\(status.id)): \(WakeSummary(status).text(at: now))"
+        "\n"
+          + localized(
+            "wakes of this device ({id}): {state}",
+            ["id": status.id.text, "state": WakeSummary(status).text(at: now)])
       }.joined()
     } catch {
       return ""
@@ -83,9 +90,17 @@ enum AgentRenameCommand {
         return try TerminalOutput.printed(String(decoding: renamed, as: UTF8.self))
       }
       return try TerminalOutput.printed(
-        "\(arguments[device] ?? "this device") is now called "
-          + RowText.line(arguments.operands[0]))
+        renamedText(arguments[device], RowText.line(arguments.operands[0])))
     }
+  }
+}
+
+extension AgentRenameCommand {
+  private static func renamedText(_ device: String?, _ name: String) -> String {
+    guard let device else {
+      return localized("this device is now called {name}", ["name": name])
+    }
+    return localized("{device} is now called {name}", ["device": device, "name": name])
   }
 }
 
@@ -109,13 +124,14 @@ enum AgentRevokeCommand {
       let status = HomeStatus(json: try session.send(.status))
       if let scope = status.scope, scope != .everything, arguments.operands[0] != status.device {
         throw CommandFailure(
-          "this device was paired for \(RowText.line(scope.summary)), and cannot remove others: do "
-            + "it on a device with the whole account")
+          localized(
+            "this device was paired for {scope}, and cannot remove others: do it "
+              + "on a device with the whole account", ["scope": RowText.line(scope.summary)]))
       }
       let device = try device(
         arguments.operands[0], of: try call.devices(token: member.token).devices)
       if device.id.text == status.device {
-        throw CommandFailure("that is this device; remove it with lockstep agent leave")
+        throw CommandFailure(localized("that is this device; remove it with lockstep agent leave"))
       }
       let hasKeys = try HomeKeys.keys(in: session.folder)?.current != nil
       // Before it is removed: if that fails, it is still listed, and the command is repeated.
@@ -127,7 +143,8 @@ enum AgentRevokeCommand {
       }
       let name = RowText.line(device.description.deviceName)
       return try TerminalOutput.printed(
-        "\(name) (\(device.id.text)) was removed from this account"
+        localized(
+          "{name} ({id}) was removed from this account", ["name": name, "id": device.id.text])
           + (made.map { "\n" + $0.text } ?? ""))
     }
   }
@@ -140,12 +157,15 @@ enum AgentRevokeCommand {
     }
     guard let device = found.first else {
       throw CommandFailure(
-        "the account has no device \u{201C}\(RowText.line(wanted))\u{201D}; see lockstep agent "
-          + "devices")
+        localized(
+          "the account has no device \u{201C}{name}\u{201D}; see lockstep agent "
+            + "devices", ["name": RowText.line(wanted)]))
     }
     guard found.count == 1 else {
       throw CommandFailure(
-        "\(found.count) devices have that name; give the id that lockstep agent devices shows")
+        localized(
+          "{count} devices have that name; give the id that lockstep agent "
+            + "devices shows", ["count": "\(found.count)"]))
     }
     return device
   }

@@ -2,6 +2,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 
 /// `lockstep agent export`: writes all data of a home as JSON and text files.
 enum AgentExportCommand {
@@ -58,15 +59,39 @@ enum AgentExportCommand {
       if done.scope != .everything { json = json.setting("scope", to: done.scope.json) }
       return try TerminalOutput.printed(json.text)
     }
-    var parts = ["\(done.records) \(done.records == 1 ? "record" : "records")"]
-    if done.files > 0 { parts.append("\(done.files) \(done.files == 1 ? "file" : "files")") }
-    if done.chunks > 0 { parts.append("\(done.chunks) chunks of files") }
-    if done.sealedChunks > 0 { parts.append("\(done.sealedChunks) chunks that do not open") }
-    if done.conflicts > 0 { parts.append("\(done.conflicts) waiting for you") }
+    let values = ["contents": contents(done), "path": path, "scope": done.scope.summary]
     // A device that may read everything has everything.
-    let part =
+    return try TerminalOutput.printed(
       done.scope.zones == nil
-      ? "" : "; this device was paired for a part of the account: \(done.scope.summary)"
-    return try TerminalOutput.printed("\(parts.joined(separator: ", ")) in \(path)\(part)")
+        ? localized("{contents} in {path}", values)
+        : localized(
+          "{contents} in {path}; this device was paired for a part of the account: {scope}", values)
+    )
+  }
+
+  private static func contents(_ done: HomeExport.Outcome) -> String {
+    var parts = [
+      localized(count: done.records, one: "{count} record", many: "{count} records")
+    ]
+    if done.files > 0 {
+      parts.append(localized(count: done.files, one: "{count} file", many: "{count} files"))
+    }
+    if done.chunks > 0 {
+      parts.append(
+        localized(
+          count: done.chunks, one: "{count} chunks of files", many: "{count} chunks of files"))
+    }
+    if done.sealedChunks > 0 {
+      parts.append(
+        localized(
+          count: done.sealedChunks, one: "{count} chunks that do not open",
+          many: "{count} chunks that do not open"))
+    }
+    if done.conflicts > 0 {
+      parts.append(
+        localized(
+          count: done.conflicts, one: "{count} waiting for you", many: "{count} waiting for you"))
+    }
+    return parts.joined(separator: localized(", "))
   }
 }

@@ -6,6 +6,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRelayService
 import LockstepSealing
@@ -70,19 +71,14 @@ enum AgentPairCommand {
       let now = HomeStatus(json: try session.send(.status))
         .relayTime(atWall: SystemClock.moment().wall)
       let time = timeText(issued.offer.expiresAt - now)
-      _ = try TerminalOutput.printed(
-        """
-        \(issued.text)
-
-        The new device may \(RowText.line(issued.offer.scope.abilities)).\(issued.keysNote)
-
-        On the other device, within \(time):
-          lockstep agent join --relay \(issued.relay.link)\(ca) --code -
-        and enter the code there, or this link, which contains relay and code:
-          \(issued.deviceLink)
-        In a browser, open this link\(issued.pageNote):
-          \(issued.pageLink)
-        """)
+      let lines = [
+        issued.text, "", issued.scopeNote + issued.keysNote, "",
+        localized("On the other device, within {time}:", ["time": time]),
+        "  lockstep agent join --relay \(issued.relay.link)\(ca) --code -",
+        localized("and enter the code there, or this link, which contains relay and code:"),
+        "  " + issued.deviceLink, issued.pageNote, "  " + issued.pageLink,
+      ]
+      _ = try TerminalOutput.printed(lines.joined(separator: "\n"))
       if !arguments[TerminalOutput.withoutQRCode] {
         try TerminalOutput.standard.drawQRCode(of: issued.deviceLink)
       }
@@ -116,23 +112,30 @@ enum AgentPairCommand {
         .setting("words", to: keys?.current.map { .string($0.checkWords) })
     }
 
+    var scopeNote: String {
+      localized(
+        "The new device may {abilities}.", ["abilities": RowText.line(offer.scope.abilities)])
+    }
+
     var keysNote: String {
       guard let keys else { return "" }
       guard let current = keys.current else {
-        return "\nThe code carries the keys of its sealed zones."
+        return "\n" + localized("The code carries the keys of its sealed zones.")
       }
-      return """
-
-
-        The code carries the account's keys. The new device shows these six words if it has the
-        same keys:
-          \(current.checkWords)
-        """
+      let note = localized(
+        "The code carries the account's keys. The new device shows these six words if it has the\n"
+          + "same keys:")
+      return "\n\n\(note)\n  \(current.checkWords)"
     }
 
     var pageNote: String {
-      if keys != nil { return ", and type the second half of the code there" }
-      return opensVault ? ", which does not open the vault" : ""
+      if keys != nil {
+        return localized(
+          "In a browser, open this link, and type the second half of the code there:")
+      }
+      return opensVault
+        ? localized("In a browser, open this link, which does not open the vault:")
+        : localized("In a browser, open this link:")
     }
   }
 
@@ -144,20 +147,25 @@ enum AgentPairCommand {
     var request = try request(arguments, own)
     let limit = request.scope(within: own)
     if let zones = limit.zones, zones.contains(KeyRing.zone) {
-      throw CommandFailure("the zone \(KeyRing.zone) is for the account's keys alone; leave it out")
+      throw CommandFailure(
+        localized(
+          "the zone {zone} is for the account's keys alone; leave it out",
+          ["zone": "\(KeyRing.zone)"]))
     }
     if try HomeKeys.isLocked(session.folder) {
       throw CommandFailure(
-        "the account's records are sealed, and this device does not have the keys, so its code "
-          + "would not carry them: pair from a device that has them, or restore them first "
-          + "(lockstep agent key restore)")
+        localized(
+          "the account's records are sealed, and this device does not have the "
+            + "keys, so its code would not carry them: pair from a device that has "
+            + "them, or restore them first (lockstep agent key restore)"))
     }
     let keys = try HomeKeys.keys(in: session.folder)?.limited(to: limit)
     let isVaultSealed = keys?.keys(of: VaultApp.zone) != nil
     guard !isVaultSealed || !arguments[withoutVault] else {
       throw CommandFailure(
-        "the account's keys open its vault, so a code cannot do without; to leave the vault out, "
-          + "name the other zones (--zones)", exitCode: .usage)
+        localized(
+          "the account's keys open its vault, so a code cannot do without; to "
+            + "leave the vault out, name the other zones (--zones)"), exitCode: .usage)
     }
     request.wrapped = try HomeKeys.wrapped(keys, of: session.account(), secret)
     let offer = try member.call.pairingOffer(request, token: member.token)
@@ -187,15 +195,19 @@ enum AgentPairCommand {
       expiresIn: arguments[expires].map { Int64($0) })
     guard own.contains(request.scope(within: own)) else {
       throw CommandFailure(
-        "this device was paired for \(own.summary), and can give other devices no more than that; "
-          + "run lockstep agent pair on a device that has those zones")
+        localized(
+          "this device was paired for {scope}, and can give other devices no "
+            + "more than that; run lockstep agent pair on a device that has those "
+            + "zones", ["scope": own.summary]))
     }
     return request
   }
 
   private static func timeText(_ milliseconds: Int64) -> String {
     let seconds = max(0, (milliseconds + 500) / 1_000)
-    return seconds < 120 ? "\(seconds) seconds" : "\((seconds + 30) / 60) minutes"
+    return seconds < 120
+      ? localized(count: seconds, one: "{count} seconds", many: "{count} seconds")
+      : localized(count: (seconds + 30) / 60, one: "{count} minutes", many: "{count} minutes")
   }
 }
 
@@ -237,14 +249,20 @@ extension AgentStatusCommand {
   /// Returns a line about the home's keys; empty if it has none, and knows of no sealed records.
   fileprivate static func keysLine(_ sealing: SealingState) -> String {
     var parts: [String] = []
-    if let keys = sealing.held { parts.append(keys.current?.checkWords ?? "of its zones alone") }
-    let locked = sealing.lockedZones.map(\.text).joined(separator: ", ")
-    if sealing.isAccountLocked {
-      parts.append("none, although the account's records are sealed; see lockstep doctor")
-    } else if sealing.isLocked {
-      parts.append("none of \(locked), whose records are sealed; see lockstep doctor")
+    if let keys = sealing.held {
+      parts.append(keys.current?.checkWords ?? localized("of its zones alone"))
     }
-    return parts.isEmpty ? "" : "\nkeys      " + parts.joined(separator: "; ")
+    if sealing.isAccountLocked {
+      parts.append(
+        localized("none, although the account's records are sealed; see lockstep doctor"))
+    } else if sealing.isLocked {
+      let locked = sealing.lockedZones.map(\.text).joined(separator: ", ")
+      parts.append(
+        localized(
+          "none of {zones}, whose records are sealed; see lockstep doctor", ["zones": locked]))
+    }
+    guard !parts.isEmpty else { return "" }
+    return "\n" + HomeStatus.row(localized("keys"), parts.joined(separator: localized("; ")))
   }
 }
 
@@ -335,7 +353,8 @@ enum AgentRunCommand {
       folder, configuration, log: log, rules: rules, warnsOfPlainHTTP: true,
       wakes: arguments[isWoken] ? wakes(arguments) : nil)
     guard let holder = held else {
-      throw CommandFailure("another process holds the home \(folder.path) already")
+      throw CommandFailure(
+        localized("another process holds the home {home} already", ["home": folder.path]))
     }
     log.announce(
       "keeping a home in sync", [LogLine.Field("home", folder.path)],
@@ -370,20 +389,27 @@ enum AgentLeaveCommand {
     let folder = AgentCommand.folder(arguments)
     guard folder.exists else { throw HomeSession.noHome(folder) }
     guard let lock = try CommandFailure.wrap({ () throws(HomeFault) in try folder.lock() }) else {
-      throw CommandFailure("another process holds the home \(folder.path); stop that one first")
+      throw CommandFailure(
+        localized(
+          "another process holds the home {home}; stop that one first", ["home": folder.path]))
     }
     defer { withExtendedLifetime(lock) {} }
     let (identity, unsynced) = try readHome(folder)
     let isForced = arguments[isForced]
     if unsynced > 0 && !isForced {
       throw CommandFailure(
-        (unsynced == 1 ? "1 change was" : "\(unsynced) changes were")
-          + " not synced and would be lost; sync first "
-          + "(lockstep agent sync --home \(folder.path)), or leave with --force")
+        localized(
+          count: unsynced,
+          one: "{count} change was not synced and would be lost; sync first (lockstep agent sync "
+            + "--home {home}), or leave with --force",
+          many:
+            "{count} changes were not synced and would be lost; sync first (lockstep agent sync "
+            + "--home {home}), or leave with --force", ["home": folder.path]))
     }
     if let identity { try revokeDevice(identity, folder, isForced: isForced) }
     try CommandFailure.wrap { () throws(HomeFault) in try folder.removeData() }
-    return try TerminalOutput.printed("\(folder.path) has left its account")
+    return try TerminalOutput.printed(
+      localized("{home} has left its account", ["home": folder.path]))
   }
 
   /// Throws if the home has keys without which nobody can read what it leaves behind.
@@ -395,9 +421,13 @@ enum AgentLeaveCommand {
     }
     guard !phrases.isEmpty else { return }
     let commands = phrases.map { "lockstep \($0) --home \(folder.path)" }
+    let all = commands.dropFirst().reduce(commands.first ?? "") {
+      localized("{first} and of {second}", ["first": $0, "second": $1])
+    }
     throw CommandFailure(
-      "this is the account's last device, and nobody can read its sealed records without its keys: "
-        + "write down the output of " + commands.joined(separator: " and of "))
+      localized(
+        "this is the account's last device, and nobody can read its sealed records without its "
+          + "keys: write down the output of {commands}", ["commands": all]))
   }
 
   private static func readHome(
@@ -427,7 +457,8 @@ enum AgentLeaveCommand {
       try call.revoke(identity.credentials.device, token: token)
     } catch {
       if !isForced {
-        throw CommandFailure((error.message ?? "") + "; or leave with --force")
+        throw CommandFailure(
+          localized("{reason}; or leave with --force", ["reason": error.message ?? ""]))
       }
     }
   }

@@ -5,6 +5,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
@@ -54,15 +55,17 @@ enum AgentJoinCommand {
     ]
   ) { arguments throws(CommandFailure) in
     guard arguments[isNew] != (arguments[code] != nil) else {
-      throw CommandFailure("give either --new or --code CODE", exitCode: .usage)
+      throw CommandFailure(localized("give either --new or --code CODE"), exitCode: .usage)
     }
     guard arguments[isNew] || !arguments[isSealed] else {
       throw CommandFailure(
-        "--sealed makes the keys of a new account; a code carries those of its account",
+        localized(
+          "--sealed makes the keys of a new account; a code carries those of its "
+            + "account"),
         exitCode: .usage)
     }
     guard !(arguments[isSealed] && arguments[isPlain]) else {
-      throw CommandFailure("give --sealed or --plain, and not both", exitCode: .usage)
+      throw CommandFailure(localized("give --sealed or --plain, and not both"), exitCode: .usage)
     }
     let typed = arguments[isNew] ? nil : try TypedCode.read(arguments[code])
     let relay = try relay(arguments, typed)
@@ -72,7 +75,9 @@ enum AgentJoinCommand {
     let folder = AgentCommand.folder(arguments)
     try DefaultHome.makeParents(of: folder)
     guard let lock = try CommandFailure.wrap({ () throws(HomeFault) in try folder.lock() }) else {
-      throw CommandFailure("another process holds the home \(folder.path); stop that one first")
+      throw CommandFailure(
+        localized(
+          "another process holds the home {home}; stop that one first", ["home": folder.path]))
     }
     defer { withExtendedLifetime(lock) {} }
     return try join(relay, typed, arguments, folder)
@@ -157,42 +162,58 @@ enum AgentJoinCommand {
       _ = try TerminalOutput.printed(json.setting("words", to: words).text)
       return
     }
-    var text =
-      "\(RowText.line(identity.deviceName)) is a device of account \(credentials.account.text) on "
-      + identity.relay
-    if opensVault, keys?.keys(of: VaultApp.zone) == nil { text += ", and has the key of its vault" }
-    text += "\nIts home is \(folder.path)"
-    if scope != .everything { text += "\nIt may \(RowText.line(scope.abilities))." }
-    if let keys { text += "\n\n" + sealedNote(keys, isNew: isNew) }
-    if isLocked { text += "\n\n" + lockedNote }
-    _ = try TerminalOutput.printed(text)
+    let values = [
+      "device": RowText.line(identity.deviceName), "account": credentials.account.text,
+      "relay": identity.relay,
+    ]
+    var lines = [
+      opensVault && keys?.keys(of: VaultApp.zone) == nil
+        ? localized(
+          "{device} is a device of account {account} on {relay}, and has the key of its vault",
+          values)
+        : localized("{device} is a device of account {account} on {relay}", values),
+      localized("Its home is {home}", ["home": folder.path]),
+    ]
+    if scope != .everything {
+      lines.append(localized("It may {abilities}.", ["abilities": RowText.line(scope.abilities)]))
+    }
+    if let keys { lines += [""] + sealedNote(keys, isNew: isNew) }
+    if isLocked { lines += [""] + lockedNote }
+    _ = try TerminalOutput.printed(lines.joined(separator: "\n"))
   }
 
-  private static var lockedNote: String {
-    """
-    The account's records are sealed, and that code carries no keys: this device can read
-    and change nothing yet. Bring the keys with one of these:
-      lockstep agent join --code CODE   a code of lockstep agent pair, on a device with the keys
-      lockstep agent key restore        the phrase that was written down
-    """
+  private static var lockedNote: [String] {
+    [
+      localized(
+        "The account's records are sealed, and that code carries no keys: this device can read\n"
+          + "and change nothing yet. Bring the keys with one of these:"),
+      localized(
+        "  lockstep agent join --code CODE   a code of lockstep agent pair, on a device with the "
+          + "keys"),
+      localized("  lockstep agent key restore        the phrase that was written down"),
+    ]
   }
 
-  private static func sealedNote(_ keys: SealingKeys, isNew: Bool) -> String {
+  private static func sealedNote(_ keys: SealingKeys, isNew: Bool) -> [String] {
     guard let words = keys.current?.checkWords else {
-      return "It has the keys of its sealed zones."
+      return [localized("It has the keys of its sealed zones.")]
     }
     if isNew {
-      return """
-        Its records are sealed: the relay cannot read them. Devices with the same keys show:
-          \(words)
-        Write the keys down, in case that all devices are lost: lockstep agent key phrase
-        """
+      return [
+        localized(
+          "Its records are sealed: the relay cannot read them. Devices with the same keys show:"),
+        "  " + words,
+        localized(
+          "Write the keys down, in case that all devices are lost: lockstep agent key phrase"),
+      ]
     }
-    return """
-      This device has the account's keys. The device that made the code shows the same six words:
-        \(words)
-      If it does not, leave the account (lockstep agent leave), and pair again.
-      """
+    return [
+      localized(
+        "This device has the account's keys. The device that made the code shows the same six "
+          + "words:"),
+      "  " + words,
+      localized("If it does not, leave the account (lockstep agent leave), and pair again."),
+    ]
   }
 
   private static func join(
@@ -222,8 +243,10 @@ enum AgentJoinCommand {
     } catch {
       return .failure(
         CommandFailure(
-          "the device has joined, but does not have the vault's key: \(error.message ?? ""); then "
-            + "run lockstep vault unlock --home \(folder.path)"))
+          localized(
+            "the device has joined, but does not have the vault's key: {reason}; "
+              + "then run lockstep vault unlock --home {home}",
+            ["reason": error.message ?? "", "home": folder.path])))
     }
   }
 
@@ -234,12 +257,15 @@ enum AgentJoinCommand {
     let named = arguments[relay]
     if let named, let link = typed?.relay, link != named {
       throw CommandFailure(
-        "--relay says \(named.url), and the link \(link.url); give one of them", exitCode: .usage)
+        localized(
+          "--relay says {relay}, and the link {link}; give one of them",
+          ["relay": named.url, "link": link.url]), exitCode: .usage)
     }
     guard let address = named ?? typed?.relay else {
       throw CommandFailure(
-        "--relay URL is missing (or LOCKSTEP_RELAY in the environment); a link with a code has "
-          + "it too; see lockstep agent join --help",
+        localized(
+          "--relay URL is missing (or LOCKSTEP_RELAY in the environment); a link "
+            + "with a code has it too; see lockstep agent join --help"),
         exitCode: .usage)
     }
     return address
@@ -257,9 +283,11 @@ enum AgentJoinCommand {
 
   private static func belongsTo(_ owner: HomeIdentity, _ folder: HomeFolder) -> CommandFailure {
     CommandFailure(
-      "the home \(folder.path) belongs to account \(owner.credentials.account.text) on "
-        + "\(owner.relay) already; leave that first (lockstep agent leave --home "
-        + "\(folder.path)), name another home, or give a code of that account")
+      localized(
+        "the home {home} belongs to account {account} on {relay} already; leave "
+          + "that first (lockstep agent leave --home {home}), name another home, or "
+          + "give a code of that account",
+        ["home": folder.path, "account": owner.credentials.account.text, "relay": owner.relay]))
   }
 
   private static var machineName: String {

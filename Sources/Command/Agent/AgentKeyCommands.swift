@@ -4,6 +4,7 @@ import LockstepApps
 import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 
@@ -56,7 +57,9 @@ enum AgentKeyCommand {
   ) { arguments throws(CommandFailure) in
     guard arguments[isShown] || TerminalOutput.standard.isTerminal else {
       throw CommandFailure(
-        "the phrase is a secret, and standard output is not a terminal; print it with --show")
+        localized(
+          "the phrase is a secret, and standard output is not a terminal; print "
+            + "it with --show"))
     }
     let folder = try existing(arguments)
     let generation = try generation(in: folder)
@@ -70,14 +73,11 @@ enum AgentKeyCommand {
       return try TerminalOutput.printed(json.text)
     }
     return try TerminalOutput.printed(
-      """
-      \(lines(of: phrase))
-
-      Write these \(KeyPhrase.wordCount) words down and keep them away from your devices. If all \
-      devices are
-      lost, they bring the account's records back: lockstep agent key restore, on a new
-      device of the account.
-      """)
+      lines(of: phrase) + "\n\n"
+        + localized(
+          "Write these {count} words down and keep them away from your devices. If all devices are\n"
+            + "lost, they bring the account's records back: lockstep agent key restore, on a new\n"
+            + "device of the account.", ["count": "\(KeyPhrase.wordCount)"]))
   }
 
   /// Returns the words six to a line.
@@ -106,15 +106,18 @@ enum AgentKeyCommand {
   ) { arguments throws(CommandFailure) in
     guard arguments[givenPhrase] == nil || arguments[givenPhrase] == "-" else {
       throw CommandFailure(
-        "a phrase on the command line can be seen by others; give it on standard input",
+        localized(
+          "a phrase on the command line can be seen by others; give it on "
+            + "standard input"),
         exitCode: .usage)
     }
     let generation = try readPhrase()
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       guard try session.scope().zones == nil else {
         throw CommandFailure(
-          "this device was paired for some zones, and the phrase opens all: restore it on a device "
-            + "with the whole account")
+          localized(
+            "this device was paired for some zones, and the phrase opens all: "
+              + "restore it on a device with the whole account"))
       }
       let record = try HomeAccess(of: session).keyRing
       let keys = try CommandFailure.wrap { () throws(LockstepError) in
@@ -129,17 +132,18 @@ enum AgentKeyCommand {
         return try TerminalOutput.printed(json.text)
       }
       return try TerminalOutput.printed(
-        "this device has the account's keys (\(generation.checkWords))")
+        localized("this device has the account's keys ({words})", ["words": generation.checkWords]))
     }
   }
 
   private static func readPhrase() throws(CommandFailure) -> KeyGeneration {
     let isTerminal = isatty(STDIN_FILENO) == 1
-    if isTerminal { TerminalOutput.writeToStandardError("Phrase: ") }
+    let name = localized("the phrase")
+    if isTerminal { TerminalOutput.writeToStandardError(localized("Phrase: ")) }
     let text =
       isTerminal
       ? readTypedPhrase()
-      : try StandardInput.text(try StandardInput.read(atMost: 4 << 10, "the phrase"), "the phrase")
+      : try StandardInput.text(try StandardInput.read(atMost: 4 << 10, name), name)
     do throws(KeyPhrase.Fault) {
       return try KeyPhrase.generation(from: text)
     } catch {
@@ -161,7 +165,9 @@ enum AgentKeyCommand {
   static func explanation(_ fault: KeyPhrase.Fault) -> String {
     switch fault {
     case .letters(5 * VaultPhrase.wordCount):
-      "that is a phrase of a vault; lockstep vault restore takes it; nothing was changed"
+      localized(
+        "that is a phrase of a vault; lockstep vault restore takes it; nothing "
+          + "was changed")
     case .letters, .word, .checksum: KeyPhrase.explanation(fault)
     }
   }
@@ -199,16 +205,18 @@ enum AgentKeyCommand {
     guard let keys = try HomeKeys.keys(in: folder) else { throw noKeys(folder) }
     guard let generation = keys.current else {
       throw CommandFailure(
-        "this device was paired for some zones, and has the keys of these alone; ask a device with "
-          + "the whole account")
+        localized(
+          "this device was paired for some zones, and has the keys of these "
+            + "alone; ask a device with the whole account"))
     }
     return generation
   }
 
   private static func noKeys(_ folder: HomeFolder) -> CommandFailure {
     CommandFailure(
-      "the home \(folder.path) has no keys: its account's records are not sealed, or it joined "
-        + "with a code that carries none; if they are sealed, lockstep agent key restore brings "
-        + "the keys back")
+      localized(
+        "the home {home} has no keys: its account's records are not sealed, or "
+          + "it joined with a code that carries none; if they are sealed, lockstep "
+          + "agent key restore brings the keys back", ["home": folder.path]))
   }
 }

@@ -3,6 +3,7 @@ import LockstepApps
 import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepTerminal
@@ -38,8 +39,9 @@ enum AgentSealCommand {
       let scope = try session.scope()
       guard scope == .everything else {
         throw CommandFailure(
-          "this device was paired for \(RowText.line(scope.summary)): seal zones on a device with "
-            + "the whole account")
+          localized(
+            "this device was paired for {scope}: seal zones on a device with the "
+              + "whole account", ["scope": RowText.line(scope.summary)]))
       }
       let sealing = try ZoneSealing(session, Progress())
       try refuseUnknown(zones, sealing)
@@ -62,11 +64,14 @@ enum AgentSealCommand {
     var zones: Set<Name> = []
     for text in operands {
       guard let zone = Name(text) else {
-        throw CommandFailure("\(RowText.line(text)) is not a zone's name", exitCode: .usage)
+        throw CommandFailure(
+          localized("{name} is not a zone's name", ["name": RowText.line(text)]), exitCode: .usage)
       }
       guard !DeviceKeys.plainZones.contains(zone) else {
         throw CommandFailure(
-          "zone \(zone.text) is where devices give each other keys: its records are sealed")
+          localized(
+            "zone {zone} is where devices give each other keys: its records are "
+              + "sealed", ["zone": zone.text]))
       }
       zones.insert(zone)
     }
@@ -82,8 +87,9 @@ enum AgentSealCommand {
       guard try sealing.hasRecords(zone) else {
         let names = known.filter { !DeviceKeys.plainZones.contains($0) }.map(\.text).sorted()
         throw CommandFailure(
-          "the account has no records in a zone \(RowText.line(zone.text)); the apps' zones are "
-            + names.joined(separator: ", "))
+          localized(
+            "the account has no records in a zone {zone}; the apps' zones are {zones}",
+            ["zone": RowText.line(zone.text), "zones": names.joined(separator: ", ")]))
       }
     }
   }
@@ -94,15 +100,19 @@ enum AgentSealCommand {
     let list = devices.map { "  " + RowText.line($0.description.deviceName) }
     let names = zones.map(\.text).joined(separator: " ")
     let words = keys.current?.checkWords ?? ""
-    return """
-      nothing is sealed yet: these devices do not have the account's keys
-      \(list.joined(separator: "\n"))
-      For each, make a code here (lockstep agent pair --home \(folder.path)), and enter it there
-      (lockstep agent join --code - --home DIR; in a browser, under Devices). Each then shows
-        \(words)
-      Remove those that are not used any more (lockstep agent revoke). Then repeat
-        lockstep agent seal \(names) --home \(folder.path)
-      """
+    return [
+      localized("nothing is sealed yet: these devices do not have the account's keys"),
+      list.joined(separator: "\n"),
+      localized(
+        "For each, make a code here (lockstep agent pair --home {home}), and enter it there\n"
+          + "(lockstep agent join --code - --home DIR; in a browser, under Devices). Each then "
+          + "shows",
+        ["home": folder.path]),
+      "  " + words,
+      localized(
+        "Remove those that are not used any more (lockstep agent revoke). Then repeat"),
+      "  lockstep agent seal \(names) --home \(folder.path)",
+    ].joined(separator: "\n")
   }
 
   private static func json(
@@ -128,22 +138,31 @@ enum AgentSealCommand {
   ) throws(CommandFailure) {
     for outcome in outcomes {
       let zone = outcome.zone.text
-      let records = outcome.sealed == 1 ? "1 record" : "\(outcome.sealed) records"
-      _ = try TerminalOutput.printed("zone \(zone) is sealed: \(records) saved again")
+      _ = try TerminalOutput.printed(
+        localized(
+          count: outcome.sealed, one: "zone {zone} is sealed: {count} record saved again",
+          many: "zone {zone} is sealed: {count} records saved again", ["zone": zone]))
       guard outcome.remaining > 0 else { continue }
       TerminalOutput.writeToStandardError(
-        "lockstep agent seal: \(outcome.remaining) of zone \(zone) are not sealed yet: the relay "
-          + "does not answer, or refuses them (lockstep agent status); repeat the command\n")
+        "lockstep agent seal: "
+          + localized(
+            "{count} of zone {zone} are not sealed yet: the relay does not answer, or refuses them "
+              + "(lockstep agent status); repeat the command",
+            ["count": "\(outcome.remaining)", "zone": zone]) + "\n")
     }
     if !without.wholeAccount.isEmpty {
       let names = without.wholeAccount.map { RowText.line($0.description.deviceName) }
       _ = try TerminalOutput.printed(
-        "Still without the keys: \(names.joined(separator: ", ")). Give the command again once "
-          + "they have them, for what they may save until they hear of it.")
+        localized(
+          "Still without the keys: {names}. Give the command again once they have them, for what "
+            + "they may save until they hear of it.",
+          ["names": names.joined(separator: ", ")]))
     }
     let names = without.someZones.map { RowText.line($0.description.deviceName) }
     guard !names.isEmpty else { return }
     _ = try TerminalOutput.printed(
-      "Pair again, for the keys of their zones: " + names.joined(separator: ", "))
+      localized(
+        "Pair again, for the keys of their zones: {names}",
+        ["names": names.joined(separator: ", ")]))
   }
 }

@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepTerminal
 import LockstepWire
@@ -28,7 +29,7 @@ enum AgentWakeCommand {
     discussion: "The exit code is 1 if the relay or the agent does not answer.",
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
-    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+    try inHome(arguments) { session throws(CommandFailure) in
       let home = HomeStatus(json: try session.send(.status))
       let wakes = try registrations(HomeAccess(of: session))
       let agent = WakeAgent(of: session)
@@ -38,6 +39,16 @@ enum AgentWakeCommand {
       if case .silent = agent { return .failure }
       if case .failure = wakes { return .failure }
       return .success
+    }
+  }
+
+  /// Runs `body` in the home; in English for JSON, which has sentences of this program.
+  private static func inHome(
+    _ arguments: Arguments, _ body: (HomeSession) throws(CommandFailure) -> ExitCode
+  ) throws(CommandFailure) -> ExitCode {
+    let language = arguments[AgentCommand.json] ? Language.english : .current
+    return try language { () throws(CommandFailure) in
+      try AgentCommand.inHome(arguments, body)
     }
   }
 
@@ -69,19 +80,22 @@ enum AgentWakeCommand {
   ) -> String {
     var lines = [text(of: wakes, at: now)]
     if let problem = agent.problem {
+      let values = ["reason": Log.oneLine(translated(problem.reason))]
       lines.append(
         agent.isSilent
-          ? "the agent does not say how it is woken: \(Log.oneLine(problem.reason))"
-          : "the agent cannot be woken: \(Log.oneLine(problem.reason))")
-      lines.append("→ " + Log.oneLine(problem.nextStep))
+          ? localized("the agent does not say how it is woken: {reason}", values)
+          : localized("the agent cannot be woken: {reason}", values))
+      lines.append("→ " + Log.oneLine(translated(problem.nextStep)))
       return lines.joined(separator: "\n")
     }
     switch agent {
     case .running(true, let distributor?, _):
-      lines.append("the agent is woken through \(Log.oneLine(distributor))")
-    case .running: lines.append("the agent is registering")
+      lines.append(
+        localized(
+          "the agent is woken through {distributor}", ["distributor": Log.oneLine(distributor)]))
+    case .running: lines.append(localized("the agent is registering"))
     case .none, .silent:
-      lines.append("no agent runs with --wake; start one with lockstep agent run --wake")
+      lines.append(localized("no agent runs with --wake; start one with lockstep agent run --wake"))
     }
     return lines.joined(separator: "\n")
   }
@@ -93,14 +107,17 @@ enum AgentWakeCommand {
     switch wakes {
     case .success(let wakes): list = wakes
     case .failure(let error):
-      return "the registrations at the relay are not known: \(Log.oneLine("\(error)"))"
+      return localized(
+        "the registrations at the relay are not known: {reason}",
+        ["reason": Log.oneLine(translated("\(error)"))])
     }
-    guard !list.isEmpty else { return "the relay has no registration of this device" }
+    guard !list.isEmpty else { return localized("the relay has no registration of this device") }
     var table = TextTable([
-      ("REGISTRATION", .left), ("STATE", .left), ("LAST SENT", .left), ("LAST ANSWERED", .left),
+      (localized("REGISTRATION"), .left), (localized("STATE"), .left),
+      (localized("LAST SENT"), .left), (localized("LAST ANSWERED"), .left),
     ])
     func age(_ time: Int64?) -> String {
-      time.map { WakeSummary.age(of: $0, at: now) } ?? "never"
+      time.map { WakeSummary.age(of: $0, at: now) } ?? localized("never")
     }
     for wake in list {
       table.add(
@@ -125,7 +142,8 @@ enum AgentWakeCommand {
       let answer = try session.send(
         .wakes(WakeRequest.test), milliseconds: WakeRequest.testMilliseconds)
       guard let report = WakeTestReport(answer) else {
-        throw CommandFailure("the process that holds the home has another version; stop it")
+        throw CommandFailure(
+          localized("the process that holds the home has another version; stop it"))
       }
       _ = try TerminalOutput.printed(
         arguments[AgentCommand.json] ? report.json.text : text(of: report))
@@ -135,12 +153,17 @@ enum AgentWakeCommand {
 
   static func text(of report: WakeTestReport) -> String {
     var lines = report.steps.map { step in
-      let time = step.milliseconds.map { ", after \($0) ms" } ?? ""
-      return "\(step.isGood ? "ok     " : "FAILED ")  \(RowText.left(step.name, 12)) "
-        + Log.oneLine(step.seen) + time
+      let seen = Log.oneLine(translated(step.seen))
+      let text = step.milliseconds.map {
+        localized("{seen}, after {time} ms", ["seen": seen, "time": "\($0)"])
+      }
+      let mark = step.isGood ? localized("ok") : localized("FAILED")
+      return "\(RowText.left(mark, 7))  \(RowText.left(step.name, 12)) \(text ?? seen)"
     }
-    if let step = report.nextStep { lines.append("         → " + Log.oneLine(step)) }
-    lines.append(report.isGood ? "pushes wake this device" : "pushes do not wake this device")
+    if let step = report.nextStep { lines.append("         → " + Log.oneLine(translated(step))) }
+    lines.append(
+      report.isGood
+        ? localized("pushes wake this device") : localized("pushes do not wake this device"))
     return lines.joined(separator: "\n")
   }
 
@@ -155,7 +178,7 @@ enum AgentWakeCommand {
       """,
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
-    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+    try inHome(arguments) { session throws(CommandFailure) in
       try requireNoneRuns(WakeAgent(of: session))
       let member = try HomeAccess(of: session)
       try CommandFailure.wrap { () throws(LockstepError) in
@@ -176,21 +199,26 @@ enum AgentWakeCommand {
     case .none: return
     case .running:
       throw CommandFailure(
-        "an agent of this home runs with --wake; stop it, then run it without, and try again")
+        localized(
+          "an agent of this home runs with --wake; stop it, then run it without, "
+            + "and try again"))
     case .silent(let reason):
       throw CommandFailure(
-        "it is not known if an agent of this home runs with --wake, so nothing was changed: "
-          + "\(reason); if it stays so, stop that process")
+        localized(
+          "it is not known if an agent of this home runs with --wake, so nothing "
+            + "was changed: {reason}; if it stays so, stop that process", ["reason": reason]))
     }
   }
 
   static func text(of end: WakeRegistrationEnd) -> String {
-    let first = "this device is not woken by pushes any more"
+    let first = localized("this device is not woken by pushes any more")
     return switch end {
     case .notRegistered, .ended: first
     case .unknown(let problem):
-      first + "\nthe distributor may keep a registration: \(Log.oneLine(problem.reason))\n→ "
-        + Log.oneLine(problem.nextStep)
+      first + "\n"
+        + localized(
+          "the distributor may keep a registration: {reason}",
+          ["reason": Log.oneLine(problem.reason)]) + "\n→ " + Log.oneLine(problem.nextStep)
     }
   }
 

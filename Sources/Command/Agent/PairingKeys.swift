@@ -2,6 +2,7 @@ import Glibc
 import Lockstep
 import LockstepCommandLine
 import LockstepHome
+import LockstepLanguage
 import LockstepSealing
 import LockstepWire
 
@@ -21,7 +22,8 @@ enum PairingKeys {
   ) throws(CommandFailure) -> (SealingKeys?, JoinSecret?) {
     guard let code, joined.wrapped != nil || code.carriesKeys else { return (nil, nil) }
     var secret = code.secret
-    var problem = "the account's records are sealed, and that code is its first half alone"
+    var problem = localized(
+      "the account's records are sealed, and that code is its first half alone")
     for _ in 0..<attemptsMax {
       if secret == nil { secret = try ask(problem) }
       guard let typed = secret else { break }
@@ -55,10 +57,11 @@ enum PairingKeys {
     let interruption = Interruption()
     defer { interruption.end() }
     for _ in 0..<attemptsMax {
-      TerminalOutput.writeToStandardError("\(sentence)\nSecond half of the code, 12 letters: ")
+      TerminalOutput.writeToStandardError(
+        sentence + "\n" + localized("Second half of the code, 12 letters: "))
       guard let line = interruption.line() else { return nil }
       if let secret = JoinSecret(typed: line) { return secret }
-      sentence = "that has not twelve letters and digits"
+      sentence = localized("that has not twelve letters and digits")
     }
     return nil
   }
@@ -101,8 +104,10 @@ enum PairingKeys {
 
   private static func failure(_ problem: String) -> CommandFailure {
     CommandFailure(
-      "\(problem); this device has not joined, and the code is used up: get a new one with "
-        + "lockstep agent pair, and give all of its 24 letters")
+      localized(
+        "{reason}; this device has not joined, and the code is used up: get a "
+          + "new one with lockstep agent pair, and give all of its 24 letters", ["reason": problem])
+    )
   }
 }
 
@@ -110,9 +115,9 @@ extension TypedCode {
   /// `given`: if nil or `-`, a line of standard input is read.
   static func read(_ given: String?) throws(CommandFailure) -> TypedCode {
     if let given, given != "-" { return try parsed(given) }
-    if isatty(STDIN_FILENO) == 1 { TerminalOutput.writeToStandardError("Code: ") }
+    if isatty(STDIN_FILENO) == 1 { TerminalOutput.writeToStandardError(localized("Code: ")) }
     guard let line = readLine(), !line.allSatisfy(\.isWhitespace) else {
-      throw CommandFailure("standard input has no pairing code")
+      throw CommandFailure(localized("standard input has no pairing code"))
     }
     return try parsed(line)
   }

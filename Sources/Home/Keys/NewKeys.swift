@@ -2,6 +2,7 @@ import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepWire
@@ -16,7 +17,8 @@ extension NewKeys {
     let member = try HomeAccess(of: session)
     let own = HomeStatus(json: try session.send(.status)).device
     guard let device = DeviceID(text: own) else {
-      throw CommandFailure("the process that holds the home has another version; stop it")
+      throw CommandFailure(
+        localized("the process that holds the home has another version; stop it"))
     }
     let made = try CommandFailure.wrap { () throws(LockstepError) in
       try save(
@@ -36,17 +38,26 @@ extension NewKeys {
 
   /// Several lines for a person.
   package var text: String {
-    var lines = ["The account has new keys. All devices with them show these six words:"]
-    lines.append("  " + (keys.current?.checkWords ?? ""))
-    if !receivers.isEmpty {
-      let verb = receivers.count == 1 ? "gets" : "get"
-      lines.append("\(Self.names(receivers)) \(verb) them with the next sync.")
+    var lines = [
+      localized("The account has new keys. All devices with them show these six words:"),
+      "  " + (keys.current?.checkWords ?? ""),
+    ]
+    if let only = receivers.first, receivers.count == 1 {
+      lines.append(
+        localized("{name} gets them with the next sync.", ["name": Self.names([only])]))
+    } else if !receivers.isEmpty {
+      lines.append(
+        localized("{names} get them with the next sync.", ["names": Self.names(receivers)]))
     }
     if !others.isEmpty {
       lines.append(
-        "\(Self.names(others)) cannot get them: pair again with a code of lockstep agent pair.")
+        localized(
+          "{names} cannot get them: pair again with a code of lockstep agent pair.",
+          ["names": Self.names(others)]))
     }
-    lines.append("A phrase that was written down before is void: print lockstep agent key phrase.")
+    lines.append(
+      localized(
+        "A phrase that was written down before is void: print lockstep agent key phrase."))
     return lines.joined(separator: "\n")
   }
 

@@ -3,6 +3,7 @@ import LockstepApps
 import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
@@ -46,7 +47,8 @@ package struct ZoneSealing {
     _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
     if let keys = try HomeKeys.keys(in: session.folder) {
       guard keys.current != nil else {
-        throw CommandFailure("this device has the keys of some zones, and not those of the account")
+        throw CommandFailure(
+          localized("this device has the keys of some zones, and not those of the account"))
       }
       return try HomeKeys.storeRing(keys, member)
     }
@@ -60,8 +62,10 @@ package struct ZoneSealing {
 
   private static var isWithoutKeys: CommandFailure {
     CommandFailure(
-      "the account has keys, and this device does not have them: get them with a code of lockstep "
-        + "agent pair from a device that has them (lockstep agent join --code CODE)")
+      localized(
+        "the account has keys, and this device does not have them: get them with "
+          + "a code of lockstep agent pair from a device that has them (lockstep "
+          + "agent join --code CODE)"))
   }
 
   /// Other devices that may read one of the zones, and are not known to have their keys.
@@ -116,13 +120,17 @@ package struct ZoneSealing {
       }
       guard let file = readable.map({ Log.oneLine($0.name.text) }).min() else { return }
       throw CommandFailure(
-        "the vault has files that are not sealed, such as \(file): delete each on one device, and "
-          + "add it again without --plain (lockstep vault add)")
+        localized(
+          "the vault has files that are not sealed, such as {file}: delete each "
+            + "on one device, and add it again without --plain (lockstep vault add)", ["file": file]
+        ))
     }
     guard files.isEmpty else {
       throw CommandFailure(
-        "zone \(zone.text) has records with files, and files that were attached before cannot be "
-          + "sealed: remove them, or keep the zone as it is")
+        localized(
+          "zone {zone} has records with files, and files that were attached "
+            + "before cannot be sealed: remove them, or keep the zone as it is", ["zone": zone.text]
+        ))
     }
   }
 
@@ -145,7 +153,10 @@ package struct ZoneSealing {
       outcome.remaining -= replaced
       idle = replaced == 0 ? idle + 1 : 0
       let total = outcome.sealed + outcome.remaining
-      progress.show("zone \(zone.text): \(outcome.sealed) of \(total) records sealed")
+      progress.show(
+        localized(
+          "zone {zone}: {count} of {total} records sealed",
+          ["zone": zone.text, "count": "\(outcome.sealed)", "total": "\(total)"]))
     }
     _ = try session.send(HomeKeys.request(keys))
     // The vault's files are sealed with these keys from now on.

@@ -1,5 +1,6 @@
 private import CDBus
 import Glibc
+import LockstepLanguage
 import LockstepModel
 
 /// Connection to the session bus, as a UnifiedPush connector (specification DBUS_0.3.0). Used by
@@ -30,13 +31,15 @@ final class PushBus {
   init(name: String) throws(PushBusFault) {
     if let reason = lockstep_bus_load() {
       throw PushBusFault(
-        "libdbus cannot be loaded: \(String(cString: reason))",
-        nextStep: "Install it, for example with apt-get install libdbus-1-3.")
+        localized("libdbus cannot be loaded: {reason}", ["reason": "\(String(cString: reason))"]),
+        nextStep: localized("Install it, for example with apt-get install libdbus-1-3."))
     }
     guard let address = Self.address else {
       throw PushBusFault(
-        "there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set",
-        nextStep: "Run the agent in a desktop session, or as a service of systemctl --user.")
+        localized("there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set"),
+        nextStep: localized(
+          "Run the agent in a desktop session, or as a service of systemctl "
+            + "--user."))
     }
     var bus: OpaquePointer?
     let reason = Self.text(capacity: Self.reasonBytes) { buffer, capacity in
@@ -44,8 +47,12 @@ final class PushBus {
     }
     guard let bus else {
       throw PushBusFault(
-        "the session bus at \(address) cannot be used: \(reason)",
-        nextStep: "Check that the session bus runs, and that no other agent uses this home.")
+        localized(
+          "the session bus at {address} cannot be used: {reason}",
+          ["address": address, "reason": reason]),
+        nextStep: localized(
+          "Check that the session bus runs, and that no other agent uses this "
+            + "home."))
     }
     self.bus = bus
   }
@@ -76,8 +83,8 @@ final class PushBus {
     }
     guard isKnown else {
       throw PushBusFault(
-        "the session bus does not list its programs: \(reason)",
-        nextStep: "Check that the session bus runs; it is tried again.")
+        localized("the session bus does not list its programs: {reason}", ["reason": reason]),
+        nextStep: localized("Check that the session bus runs; it is tried again."))
     }
     return names.split(separator: "\n").map { String($0) }
   }
@@ -96,8 +103,10 @@ final class PushBus {
     case LOCKSTEP_BUS_REFUSED: throw PushBusFault(refusal: reason, of: distributor)
     default:
       throw PushBusFault(
-        "the distributor \(distributor) failed: \(reason)",
-        nextStep: "Start the distributor again, and look at its messages.")
+        localized(
+          "the distributor {distributor} failed: {reason}",
+          ["distributor": distributor, "reason": reason]),
+        nextStep: localized("Start the distributor again, and look at its messages."))
     }
   }
 
@@ -109,8 +118,10 @@ final class PushBus {
     }
     guard isEnded else {
       throw PushBusFault(
-        "the distributor \(distributor) does not end the registration: \(reason)",
-        nextStep: "Start the distributor.")
+        localized(
+          "the distributor {distributor} does not end the registration: {reason}",
+          ["distributor": distributor, "reason": reason]),
+        nextStep: localized("Start the distributor."))
     }
   }
 
@@ -165,11 +176,14 @@ struct PushBusFault: Error, Hashable {
   init(refusal word: String, of distributor: String) {
     let nextStep =
       switch word {
-      case "NETWORK": "The distributor has no network; it is tried again."
-      case "ACTION_REQUIRED": "Open the distributor's settings: it asks for something there."
-      default: "It is tried again; look at the distributor's messages."
+      case "NETWORK": localized("The distributor has no network; it is tried again.")
+      case "ACTION_REQUIRED":
+        localized("Open the distributor's settings: it asks for something there.")
+      default: localized("It is tried again; look at the distributor's messages.")
       }
     self.init(
-      "the distributor \(distributor) refused the registration (\(word))", nextStep: nextStep)
+      localized(
+        "the distributor {distributor} refused the registration ({word})",
+        ["distributor": distributor, "word": word]), nextStep: nextStep)
   }
 }

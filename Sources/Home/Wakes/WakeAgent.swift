@@ -2,6 +2,7 @@ import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
+import LockstepLanguage
 
 /// Process that holds a home, as it says whether pushes wake the device.
 package enum WakeAgent: Hashable, Sendable {
@@ -36,7 +37,7 @@ package enum WakeAgent: Hashable, Sendable {
         self = WakeAgent(try session.send(.wakes(WakeRequest.state))) ?? Self.otherVersion
       }
     } catch {
-      self = .silent(reason: error.message ?? "it did not answer")
+      self = .silent(reason: error.message ?? localized("it did not answer"))
     }
   }
 
@@ -59,12 +60,16 @@ package enum WakeAgent: Hashable, Sendable {
       }
     case .closed: self = .none
     case .timeout, .other:
-      self = .silent(reason: "the process that holds the home \(folder.path) did not answer")
+      self = .silent(
+        reason: localized(
+          "the process that holds the home {home} did not answer", ["home": folder.path]))
     }
   }
 
-  private static let otherVersion = WakeAgent.silent(
-    reason: "the process that holds the home has another version")
+  private static var otherVersion: WakeAgent {
+    .silent(
+      reason: localized("the process that holds the home has another version"))
+  }
 
   /// Reason for which pushes do not wake the device, or for which that is not known; nil: none.
   package var problem: WakeProblem? {
@@ -72,7 +77,8 @@ package enum WakeAgent: Hashable, Sendable {
     case .none: nil
     case .silent(let reason):
       WakeProblem(
-        reason, nextStep: "Repeat the command in a minute; if it stays so, restart the agent.")
+        reason,
+        nextStep: localized("Repeat the command in a minute; if it stays so, restart the agent."))
     case .running(_, _, let problem): problem
     }
   }

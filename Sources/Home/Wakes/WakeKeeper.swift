@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepCrypto
 import LockstepEventLoop
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepStorage
@@ -58,7 +59,8 @@ final class WakeKeeper: Sendable {
     self.mail = mail
     let keys = try WakeKeys(in: home, secrets: Entropy.secrets)
     guard let relay = RelayAddress(url: identity.relay) else {
-      throw CommandFailure("the home's relay \(identity.relay) is no address of a relay")
+      throw CommandFailure(
+        localized("the home's relay {relay} is no address of a relay", ["relay": identity.relay]))
     }
     let client = RelayClient(relay: relay, trust: trust)
     let token = identity.credentials.token
@@ -101,7 +103,7 @@ final class WakeKeeper: Sendable {
 /// State of the thread.
 private final class WakeLoop {
   private static let description = "Lockstep"
-  private static let repeatTest = "Repeat the test in a minute."
+  private static var repeatTest: String { localized("Repeat the test in a minute.") }
   /// Passes, and events of the bus in one pass, before messages of the home are handled.
   private static let passesMax = 8
   private static let eventsMax = 64
@@ -173,7 +175,7 @@ private final class WakeLoop {
       switch request["do"]?.string {
       case "state": answer(client, state)
       case "test": beginTest(client)
-      default: post(.answer(client, .failure("that request about wakes is not known")))
+      default: post(.answer(client, .failure(localized("that request about wakes is not known"))))
       }
     case .stop: isStopping = true
     }
@@ -217,8 +219,8 @@ private final class WakeLoop {
         try keys.use(distributor, wakeKey: wakeKey, secrets: Entropy.secrets)
       } catch {
         throw PushBusFault(
-          error.message ?? "the keys cannot be stored",
-          nextStep: "Make room on the disk of the home, and check its permissions.")
+          error.message ?? localized("the keys cannot be stored"),
+          nextStep: localized("Make room on the disk of the home, and check its permissions."))
       }
       if let place = former.distributor, former.token != keys.token {
         end(former.token, at: place, on: bus)
@@ -245,12 +247,12 @@ private final class WakeLoop {
     do throws(LockstepError) {
       key = try relay.wakeKey()
     } catch {
-      throw PushBusFault("\(error)", nextStep: "It is tried again.")
+      throw PushBusFault("\(error)", nextStep: localized("It is tried again."))
     }
     guard let key, WakeKeys.isWakeKey(key) else {
       throw PushBusFault(
-        "the relay \(relay.relay.url) wakes no devices",
-        nextStep: "Its owner can change that: docs/wake.md.")
+        localized("the relay {relay} wakes no devices", ["relay": relay.relay.url]),
+        nextStep: localized("Its owner can change that: docs/wake.md."))
     }
     return key
   }
@@ -266,17 +268,21 @@ private final class WakeLoop {
     if let wanted = options.distributor {
       guard distributors.contains(wanted) else {
         throw PushBusFault(
-          "the distributor \(wanted) is not on the session bus",
+          localized(
+            "the distributor {distributor} is not on the session bus", ["distributor": wanted]),
           nextStep: distributors.isEmpty
-            ? "Start it." : "Start it, or choose another: " + distributors.joined(separator: ", "))
+            ? localized("Start it.")
+            : localized(
+              "Start it, or choose another: {others}",
+              ["others": distributors.joined(separator: ", ")]))
       }
       return wanted
     }
     if let former = keys.distributor, distributors.contains(former) { return former }
     guard let first = distributors.first else {
       throw PushBusFault(
-        "no UnifiedPush distributor is on the session bus",
-        nextStep: "Install and start one, for example KUnifiedPush.")
+        localized("no UnifiedPush distributor is on the session bus"),
+        nextStep: localized("Install and start one, for example KUnifiedPush."))
     }
     return first
   }
@@ -327,7 +333,8 @@ private final class WakeLoop {
         handle(
           .lost(
             WakeProblem(
-              "the distributor has ended the registration", nextStep: "It registers again.")))
+              localized("the distributor has ended the registration"),
+              nextStep: localized("It registers again."))))
       // Of a former registration, or of another program's making.
       case .endpoint, .message, .unregistered: break
       case .appeared: handle(.distributorAppeared)
@@ -335,8 +342,10 @@ private final class WakeLoop {
         handle(
           .lost(
             WakeProblem(
-              "the distributor \(distributor) has left the session bus",
-              nextStep: "Start it again; this device then registers by itself.")))
+              localized(
+                "the distributor {distributor} has left the session bus",
+                ["distributor": distributor]),
+              nextStep: localized("Start it again; this device then registers by itself."))))
       case .left: break
       case .ended:
         bus = nil
@@ -374,7 +383,7 @@ private final class WakeLoop {
 
   private func beginTest(_ client: ConnectionID) {
     guard test == nil else {
-      return post(.answer(client, .failure("another test is running; wait for its end")))
+      return post(.answer(client, .failure(localized("another test is running; wait for its end"))))
     }
     guard machine.stage == .ready, let endpoint = machine.endpoint, let place = keys.distributor
     else {
@@ -383,7 +392,8 @@ private final class WakeLoop {
         "registration",
         machine.problem
           ?? WakeProblem(
-            "the device is still registering", nextStep: "Repeat the test in a few seconds."))
+            localized("the device is still registering"),
+            nextStep: localized("Repeat the test in a few seconds.")))
       return answer(client, report.json)
     }
     let auth = Entropy.secrets.bytes(PushRecipient.authBytes)
@@ -424,11 +434,12 @@ private final class WakeLoop {
         .fault
       if let fault { return WakeProblem(fault.reason, nextStep: fault.nextStep) }
     } catch {
-      return WakeProblem("\(error)", nextStep: "Repeat the test when the relay can be reached.")
+      return WakeProblem(
+        "\(error)", nextStep: localized("Repeat the test when the relay can be reached."))
     }
     return WakeProblem(
-      "the push service took the push, and it did not arrive here in time",
-      nextStep: "Check that the distributor is connected to its push service.")
+      localized("the push service took the push, and it did not arrive here in time"),
+      nextStep: localized("Check that the distributor is connected to its push service."))
   }
 
   private func endTest(_ step: String, _ problem: WakeProblem) {

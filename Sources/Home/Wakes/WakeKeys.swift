@@ -3,6 +3,7 @@ import Lockstep
 import LockstepCommandLine
 import LockstepCrypto
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepWebPush
 
@@ -58,7 +59,9 @@ package struct WakeKeys: Sendable {
       wakeKey.map({ $0.string.map(Self.isWakeKey) ?? false }) ?? true
     else {
       throw CommandFailure(
-        "\(home.wakeKeys) has another form; remove it, and the device registers for wakes anew")
+        localized(
+          "{path} has another form; remove it, and the device registers for "
+            + "wakes anew", ["path": home.wakeKeys]))
     }
     (self.name, self.token, self.push) = (name, token, push)
     self.distributor = distributor?.string

@@ -1,5 +1,6 @@
 import Lockstep
 import LockstepCommandLine
+import LockstepLanguage
 
 /// Outcome of ending a device's registration at its distributor.
 package enum WakeRegistrationEnd: Hashable, Sendable {
@@ -20,7 +21,9 @@ package enum WakeRegistrationEnd: Hashable, Sendable {
     } catch {
       self = .unknown(
         WakeProblem(
-          "the registration there is not known: \(error.message ?? "no keys can be read")",
+          localized(
+            "the registration there is not known: {reason}",
+            ["reason": error.message ?? localized("no keys can be read")]),
           nextStep: Self.nextStep))
     }
   }
@@ -35,6 +38,9 @@ package enum WakeRegistrationEnd: Hashable, Sendable {
   }
 
   /// The relay has forgotten the registration, and no one has the keys any more.
-  private static let nextStep =
-    "Nothing is sent there any more; remove Lockstep in the distributor's settings."
+  private static var nextStep: String {
+    localized(
+      "Nothing is sent there any more; remove Lockstep in the distributor's "
+        + "settings.")
+  }
 }

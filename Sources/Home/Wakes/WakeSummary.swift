@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 
 /// State of one registration for wakes, for a person.
@@ -23,11 +24,14 @@ package enum WakeSummary: Hashable, Sendable {
   /// Clause; `now`: relay time, milliseconds.
   package func text(at now: Int64) -> String {
     switch self {
-    case .works(let proved): "works, last proved \(Self.age(of: proved, at: now))"
-    case .unverified: "registered, but never verified: no push has arrived yet"
-    case .failing(let fault, nil): "never verified: \(fault.reason)"
+    case .works(let proved):
+      localized("works, last proved {time}", ["time": Self.age(of: proved, at: now)])
+    case .unverified: localized("registered, but never verified: no push has arrived yet")
+    case .failing(let fault, nil): localized("never verified: {reason}", ["reason": fault.reason])
     case .failing(let fault, let proved?):
-      "\(fault.reason); last proved \(Self.age(of: proved, at: now))"
+      localized(
+        "{reason}; last proved {time}",
+        ["reason": fault.reason, "time": Self.age(of: proved, at: now)])
     }
   }
 
@@ -36,7 +40,9 @@ package enum WakeSummary: Hashable, Sendable {
     switch self {
     case .works: nil
     case .unverified:
-      "Test it with lockstep agent wake test, or open the app that has registered."
+      localized(
+        "Test it with lockstep agent wake test, or open the app that has "
+          + "registered.")
     case .failing(let fault, _): fault.nextStep
     }
   }
@@ -45,10 +51,10 @@ package enum WakeSummary: Hashable, Sendable {
   package static func age(of instant: Int64, at now: Int64) -> String {
     let seconds = max(0, now - instant) / 1_000
     return switch seconds {
-    case ..<60: "just now"
-    case ..<7_200: "\(seconds / 60) min ago"
-    case ..<172_800: "\(seconds / 3_600) h ago"
-    default: "\(seconds / 86_400) days ago"
+    case ..<60: localized("just now")
+    case ..<7_200: localized("{count} min ago", ["count": "\(seconds / 60)"])
+    case ..<172_800: localized("{count} h ago", ["count": "\(seconds / 3_600)"])
+    default: localized("{count} days ago", ["count": "\(seconds / 86_400)"])
     }
   }
 }
@@ -62,11 +68,11 @@ extension WakeFault {
   /// Clause without a full stop.
   package var reason: String {
     switch self {
-    case .rejected: "the push service refused the last push"
-    case .keyRefused: "the push service does not accept the relay's key"
-    case .throttled: "the push service asks the relay to wait"
-    case .unavailable: "the push service does not answer the relay"
-    case .notAllowed: "the relay does not send to this push service"
+    case .rejected: localized("the push service refused the last push")
+    case .keyRefused: localized("the push service does not accept the relay's key")
+    case .throttled: localized("the push service asks the relay to wait")
+    case .unavailable: localized("the push service does not answer the relay")
+    case .notAllowed: localized("the relay does not send to this push service")
     }
   }
 
@@ -74,13 +80,14 @@ extension WakeFault {
   package var nextStep: String {
     switch self {
     case .rejected, .keyRefused:
-      "Register again: restart lockstep agent run --wake, or turn the app's notifications off and "
-        + "on."
-    case .throttled: "The relay tries again by itself."
+      localized(
+        "Register again: restart lockstep agent run --wake, or turn the app's "
+          + "notifications off and on.")
+    case .throttled: localized("The relay tries again by itself.")
     case .unavailable:
-      "Check that the push service runs; the relay tries again by itself."
+      localized("Check that the push service runs; the relay tries again by itself.")
     case .notAllowed:
-      "The relay's owner can allow it: lockstep relay run --wake-allow HOST."
+      localized("The relay's owner can allow it: lockstep relay run --wake-allow HOST.")
     }
   }
 }

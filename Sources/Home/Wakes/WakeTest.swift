@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Test of the whole way of a push: a second registration with a secret of its own, whose first
@@ -22,7 +23,9 @@ struct WakeTest {
   init(distributor: String, at now: Instant) {
     state = .awaitingPush(until: now.advanced(milliseconds: Self.milliseconds))
     begunAt = now
-    report.add("distributor", "\(distributor) has registered this device")
+    report.add(
+      "distributor",
+      localized("{distributor} has registered this device", ["distributor": distributor]))
   }
 
   var deadline: Instant? {
@@ -31,19 +34,20 @@ struct WakeTest {
 
   /// Records that the relay has accepted the registration.
   mutating func accepted(at now: Instant) {
-    report.add("relay", "the relay sends a push to this device", milliseconds: elapsed(at: now))
+    report.add(
+      "relay", localized("the relay sends a push to this device"), milliseconds: elapsed(at: now))
     begunAt = now
   }
 
   mutating func received(at now: Instant) {
     report.add(
-      "push", "the push came through the push service and the distributor",
+      "push", localized("the push came through the push service and the distributor"),
       milliseconds: elapsed(at: now))
     begunAt = now
   }
 
   mutating func proved(at now: Instant) {
-    report.add("proof", "the relay has its code back", milliseconds: elapsed(at: now))
+    report.add("proof", localized("the relay has its code back"), milliseconds: elapsed(at: now))
     state = .finished
   }
 

@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepStorageFiles
 
 #if canImport(Darwin)
@@ -14,7 +15,22 @@ package struct HomeFault: Error, Hashable, CustomStringConvertible {
 
   /// - Parameter action: Continues "PATH cannot", such as "be read".
   package init(_ path: String, _ action: String, _ code: Int32) {
-    reason = "\(path) cannot \(action): \(String(cString: strerror(code)))"
+    reason = Self.text(path, action, systemReason(String(cString: strerror(code))))
+  }
+
+  private static func text(_ path: String, _ action: String, _ reason: String) -> String {
+    let values = ["path": path, "reason": reason]
+    return switch action {
+    case "be read": localized("{path} cannot be read: {reason}", values)
+    case "be written": localized("{path} cannot be written: {reason}", values)
+    case "be removed": localized("{path} cannot be removed: {reason}", values)
+    case "be replaced": localized("{path} cannot be replaced: {reason}", values)
+    case "be made": localized("{path} cannot be made: {reason}", values)
+    case "be made durable": localized("{path} cannot be made durable: {reason}", values)
+    case "be opened": localized("{path} cannot be opened: {reason}", values)
+    case "be found": localized("{path} cannot be found: {reason}", values)
+    default: "\(path) cannot \(action): \(reason)"
+    }
   }
 
   package var description: String { reason }
@@ -37,7 +53,7 @@ package enum HomeFile {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw HomeFault(path, "be read", errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw HomeFault("\(path) is no regular file; put one in its place")
+      throw HomeFault(localized("{path} is no regular file; put one in its place", ["path": path]))
     }
     var bytes: [UInt8] = []
     var block = [UInt8](repeating: 0, count: blockBytes)
@@ -48,7 +64,10 @@ package enum HomeFile {
       if count == 0 { return bytes }
       bytes += block.prefix(count)
       guard bytes.count <= limit else {
-        throw HomeFault("\(path) has over \(limit) bytes; put a smaller file in its place")
+        throw HomeFault(
+          localized(
+            "{path} has over {limit} bytes; put a smaller file in its place",
+            ["path": path, "limit": "\(limit)"]))
       }
     }
   }

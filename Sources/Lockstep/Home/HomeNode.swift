@@ -1,5 +1,6 @@
 import LockstepClient
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepRuntime
 import LockstepStorage
@@ -427,8 +428,9 @@ package struct HomeNode: Node, ~Copyable {
     }
   }
 
-  private static let notJoined =
-    "this home has not joined an account; see lockstep agent join --help"
+  private static var notJoined: String {
+    localized("this home has not joined an account; see lockstep agent join --help")
+  }
 
   private mutating func answerStatus(_ id: ConnectionID) {
     guard let identity else { return answer(id, .failure(HomeNode.notJoined)) }

@@ -1,5 +1,6 @@
 import LockstepClient
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
@@ -149,74 +150,115 @@ package struct HomeStatus {
   package func relayTime(atWall wall: Int64) -> Int64 { wall + (json["clockOffset"]?.int64 ?? 0) }
 
   /// Returns the most important facts in one line. `wall`: this machine's clock.
-  package func line(wall: Int64) -> String { state(now: relayTime(atWall: wall)) + disabledNote }
-
-  private var disabledNote: String {
-    (json["zonesOff"]?.array ?? []).map { off in
+  package func line(wall: Int64) -> String {
+    (json["zonesOff"]?.array ?? []).reduce(state(now: relayTime(atWall: wall))) { line, off in
       let count = off["waiting"]?.int64 ?? 0
-      let waits = count == 0 ? "" : " (\(count) \(count == 1 ? "change waits" : "changes wait"))"
-      return "; \(off["zone"]?.string ?? "") is switched off\(waits)"
-    }.joined()
-  }
-
-  private func state(now: Int64) -> String {
-    let waiting = count("waiting")
-    let left = waiting == 0 ? "" : ", \(waiting) \(waiting == 1 ? "change waits" : "changes wait")"
-    switch text("state") {
-    case "inSync":
-      guard let last = json["lastSync"]?.int64 else { return "in sync" }
-      return "in sync, " + (elapsedText(from: last, to: now).map { "\($0) ago" } ?? "just now")
-    case "syncing", "starting": return "syncing" + left
-    case "asleep":
-      let spent = (json["since"]?.int64).flatMap { elapsedText(from: $0, to: now) }
-        .map { " for \($0)" }
-      return "asleep\(spent ?? ""), and woken by changes" + left
-    case "offline":
-      let spent = (json["since"]?.int64).flatMap { elapsedText(from: $0, to: now) }
-        .map { " for \($0)" }
-      return "offline\(spent ?? "") (\(text("reason")))" + left
-    case "failed": return "not syncing: \(text("reason"))" + left
-    case "needsPerson":
-      let records = count("parked") + count("asking")
-      var reasons: [String] = []
-      if records > 0 {
-        reasons.append("\(records) \(records == 1 ? "record waits" : "records wait") for you")
-      }
-      for question in json["restore"]?.array ?? [] {
-        let app = question["app"]?.string ?? ""
-        reasons.append(
-          "decide about the account's \(app): lockstep \(app) restore yes|wipe")
-      }
-      if let zones = list("blockedZones") {
-        reasons.append("the account's plan does not include \(zones)" + left)
-      }
-      if let zones = list("zonesOutOfScope") {
-        reasons.append("this device is not paired to change \(zones), pair it again" + left)
-      }
-      if count("setAside") > 0 {
-        reasons.append(
-          "something between this device and the relay refuses large requests (status 413)" + left)
-      }
-      let unreadable = count("unreadable")
-      if unreadable > 0 {
-        reasons.append(
-          "\(unreadable) \(unreadable == 1 ? "record" : "records") of sealed zones cannot be read "
-            + "here: " + unreadableAdvice)
-      }
-      if let detail = json["piecesRefused"]?.string {
-        reasons.append("files cannot be uploaded: \(detail)" + left)
-      }
-      return "in sync, but " + reasons.joined(separator: "; and ")
-    default: return text("state") + left
+      let values = ["line": line, "zone": off["zone"]?.string ?? ""]
+      return count == 0
+        ? localized("{line}; {zone} is switched off", values)
+        : localized(
+          count: count, one: "{line}; {zone} is switched off ({count} change waits)",
+          many: "{line}; {zone} is switched off ({count} changes wait)", values)
     }
   }
 
-  /// The next step for a person, by the fault of the first listed record.
-  private var unreadableAdvice: String {
+  private func state(now: Int64) -> String {
+    let time = (json["since"]?.int64).flatMap { elapsedText(from: $0, to: now) }
+    let reason = translated(text("reason"))
+    switch text("state") {
+    case "inSync":
+      guard let last = json["lastSync"]?.int64 else { return localized("in sync") }
+      return elapsedText(from: last, to: now)
+        .map { localized("in sync, {time} ago", ["time": $0]) } ?? localized("in sync, just now")
+    case "syncing", "starting": return withWaiting(localized("syncing"))
+    case "asleep":
+      return withWaiting(
+        time.map { localized("asleep for {time}, and woken by changes", ["time": $0]) }
+          ?? localized("asleep, and woken by changes"))
+    case "offline":
+      return withWaiting(
+        time.map { localized("offline for {time} ({reason})", ["time": $0, "reason": reason]) }
+          ?? localized("offline ({reason})", ["reason": reason]))
+    case "failed": return withWaiting(localized("not syncing: {reason}", ["reason": reason]))
+    case "needsPerson":
+      let reasons = needs
+      let all = reasons.dropFirst().reduce(reasons.first ?? "") {
+        localized("{first}; and {second}", ["first": $0, "second": $1])
+      }
+      return localized("in sync, but {reasons}", ["reasons": all])
+    default: return withWaiting(text("state"))
+    }
+  }
+
+  /// Returns the text with the number of changes that wait, if any do.
+  private func withWaiting(_ text: String) -> String {
+    let waiting = count("waiting")
+    guard waiting > 0 else { return text }
+    return localized(
+      count: waiting, one: "{state}, {count} change waits", many: "{state}, {count} changes wait",
+      ["state": text])
+  }
+
+  /// Texts about what needs a person.
+  private var needs: [String] {
+    var needs: [String] = []
+    let records = count("parked") + count("asking")
+    if records > 0 {
+      needs.append(
+        localized(
+          count: records, one: "{count} record waits for you", many: "{count} records wait for you"
+        ))
+    }
+    for question in json["restore"]?.array ?? [] {
+      needs.append(
+        localized(
+          "decide about the account's {app}: lockstep {app} restore yes|wipe",
+          ["app": question["app"]?.string ?? ""]))
+    }
+    if let zones = list("blockedZones") {
+      needs.append(
+        withWaiting(
+          localized("the account's plan does not include {zones}", ["zones": zones])))
+    }
+    if let zones = list("zonesOutOfScope") {
+      needs.append(
+        withWaiting(
+          localized(
+            "this device is not paired to change {zones}, pair it again", ["zones": zones])))
+    }
+    if count("setAside") > 0 {
+      needs.append(
+        withWaiting(
+          localized(
+            "something between this device and the relay refuses large requests (status 413)")))
+    }
+    if count("unreadable") > 0 { needs.append(unreadableText) }
+    if let detail = json["piecesRefused"]?.string {
+      needs.append(
+        withWaiting(
+          localized("files cannot be uploaded: {reason}", ["reason": translated(detail)])))
+    }
+    return needs
+  }
+
+  /// Text about records that cannot be read, with the next step, by the fault of the first listed
+  /// record.
+  private var unreadableText: String {
     let first = (json["unreadableRecords"]?.array ?? []).first
+    let count = count("unreadable")
     return first?["fault"]?.string == SealFault.unknownKey("").kind
-      ? "bring the account's keys with a code of lockstep agent pair, or lockstep agent key restore"
-      : "a device without the keys has written them, or somebody has changed them at the relay"
+      ? localized(
+        count: count,
+        one: "{count} record of sealed zones cannot be read here: bring the account's keys with a "
+          + "code of lockstep agent pair, or lockstep agent key restore",
+        many: "{count} records of sealed zones cannot be read here: bring the account's keys with "
+          + "a code of lockstep agent pair, or lockstep agent key restore")
+      : localized(
+        count: count,
+        one: "{count} record of sealed zones cannot be read here: a device without the keys has "
+          + "written them, or somebody has changed them at the relay",
+        many: "{count} records of sealed zones cannot be read here: a device without the keys has "
+          + "written them, or somebody has changed them at the relay")
   }
 
   /// Returns the zones of a member; nil if there are none.
@@ -227,21 +269,34 @@ package struct HomeStatus {
 
   /// Returns several lines for a person.
   package func text(wall: Int64) -> String {
-    """
-    device    \(oneLine("deviceName")) (\(text("device")))
-    account   \(text("account"))
-    relay     \(text("relay"))\(json["transport"]?.string.map { " by " + $0 } ?? "")\(scopeLine)
-    sync      \(line(wall: wall))
-    """ + unreadableLines + parkedLines
+    let device = "\(oneLine("deviceName")) (\(text("device")))"
+    let relay =
+      transport.map {
+        localized("{relay} by {transport}", ["relay": text("relay"), "transport": $0])
+      } ?? text("relay")
+    let rows = [
+      (localized("device"), device), (localized("account"), text("account")),
+      (localized("relay"), relay), scopeRow, (localized("sync"), line(wall: wall)),
+    ]
+    return (rows.compactMap(\.self) + unreadableRows + parkedRows)
+      .map { title, text in HomeStatus.row(title, text) }.joined(separator: "\n")
   }
 
-  private var scopeLine: String {
-    guard let scope else { return "\nscope     unknown to this version of the program" }
-    return scope == .everything ? "" : "\nscope     \(scope.summary)"
+  /// Returns a line of the status: the title in a column of ten, and the text.
+  package static func row(_ title: String, _ text: String) -> String {
+    let width = title.reduce(0) { $0 + ($1.isASCII ? 1 : 2) }
+    return title + String(repeating: " ", count: max(1, 10 - width)) + text
   }
 
-  /// One line for each zone and fault. The records' names at the relay say nothing to a person.
-  private var unreadableLines: String {
+  private var scopeRow: (String, String)? {
+    guard let scope else {
+      return (localized("scope"), localized("unknown to this version of the program"))
+    }
+    return scope == .everything ? nil : (localized("scope"), scope.summary)
+  }
+
+  /// One row for each zone and fault. The records' names at the relay say nothing to a person.
+  private var unreadableRows: [(String, String)] {
     var counts: [(zone: String, kind: String, count: Int)] = []
     for record in json["unreadableRecords"]?.array ?? [] {
       let (zone, kind) = (record["zone"]?.string ?? "", record["fault"]?.string ?? "")
@@ -252,16 +307,26 @@ package struct HomeStatus {
       }
     }
     return counts.map { line in
-      "\nunread    \(line.zone): \(line.count) \(line.count == 1 ? "record" : "records") "
-        + SealFault.text(ofKind: line.kind)
-    }.joined()
+      let text = localized(
+        count: line.count, one: "{zone}: {count} record {fault}",
+        many: "{zone}: {count} records {fault}",
+        ["zone": line.zone, "fault": SealFault.text(ofKind: line.kind)])
+      return (localized("unread"), text)
+    }
   }
 
-  private var parkedLines: String {
-    (json["parkedRecords"]?.array ?? []).map { parked in
-      "\nparked    \(parked["zone"]?.string ?? "")/\(parked["name"]?.string ?? ""): "
-        + (parked["detail"]?.string ?? "")
-    }.joined() + (count("parked") == 0 ? "" : "\nretry     lockstep agent sync")
+  private var parkedRows: [(String, String)] {
+    let rows = (json["parkedRecords"]?.array ?? []).map { parked in
+      let refusal = parked["code"]?.string.flatMap(RefusalCode.init(rawValue:))
+        .map { Refusal($0, parked["detail"]?.string ?? "").text }
+      let reason = refusal ?? parked["detail"]?.string ?? ""
+      let record = "\(parked["zone"]?.string ?? "")/\(parked["name"]?.string ?? "")"
+      return (
+        localized("parked"),
+        localized("{source}: {reason}", ["source": record, "reason": reason])
+      )
+    }
+    return count("parked") == 0 ? rows : rows + [(localized("retry"), "lockstep agent sync")]
   }
 
   /// Returns the time between two instants in a suitable unit, or nil if it is less than two
@@ -270,9 +335,9 @@ package struct HomeStatus {
     let seconds = max(0, (now - instant) / 1_000)
     return switch seconds {
     case 0..<2: nil
-    case 2..<120: "\(seconds) s"
-    case 120..<7_200: "\(seconds / 60) min"
-    default: "\(seconds / 3_600) h"
+    case 2..<120: localized("{count} s", ["count": "\(seconds)"])
+    case 120..<7_200: localized("{count} min", ["count": "\(seconds / 60)"])
+    default: localized("{count} h", ["count": "\(seconds / 3_600)"])
     }
   }
 }
@@ -298,32 +363,42 @@ extension EditFailure {
     switch self {
     case .refused(let refusal): refusal.reason
     case .tooLarge(let bytes):
-      "the record would have \(bytes) bytes; the limit is \(Limits.recordBytes)"
-    case .outboxFull: "too many changes wait for the relay; sync first, then try again"
-    case .notJoined: "this home has not joined an account; see lockstep agent join --help"
+      localized(
+        "the record would have {bytes} bytes; the limit is {limit}",
+        ["bytes": "\(bytes)", "limit": "\(Limits.recordBytes)"])
+    case .outboxFull: localized("too many changes wait for the relay; sync first, then try again")
+    case .notJoined:
+      localized("this home has not joined an account; see lockstep agent join --help")
     case .outOfScope(let zone, let scope): scope.explanation(ofEditIn: zone)
-    case .nothingToDecide: "that record has no open conflict"
+    case .nothingToDecide: localized("that record has no open conflict")
     case .restoreFirst(let app, let count): Self.restoreExplanation(app, Int64(count))
     // A change that reached a disk that failed to sync it reappears if the process ends before it
     // has overwritten it.
     case .storage(let error):
       if case .failed = error {
-        "\(error); the change may have been applied: check before you repeat it"
+        localized(
+          "{reason}; the change may have been applied: check before you repeat it",
+          ["reason": "\(error)"])
       } else {
         "\(error)"
       }
-    case .stopping: "this home is being closed; try again"
+    case .stopping: localized("this home is being closed; try again")
     }
   }
 
   /// Returns the error text of a command that cannot continue before the answer to a restore.
   package static func restoreExplanation(_ app: String, _ count: Int64) -> String {
-    "other devices of this account have \(count) \(noun(app, count)), and this one started with "
-      + "none; lockstep \(app) restore yes accepts them, restore wipe deletes them everywhere"
+    localized(
+      "other devices of this account have {records}, and this one started with none; lockstep {app} "
+        + "restore yes accepts them, restore wipe deletes them everywhere",
+      ["records": records(of: app, count), "app": app])
   }
 
-  /// Returns the app's name as a noun, such as `habits`, without the s for a count of one.
-  package static func noun(_ app: String, _ count: Int64) -> String {
-    count == 1 && app.hasSuffix("s") ? String(app.dropLast()) : app
+  /// Returns the number of an app's records, such as `3 habits`.
+  package static func records(of app: String, _ count: Int64) -> String {
+    switch app {
+    case "habits": localized(count: count, one: "{count} habit", many: "{count} habits")
+    default: "\(count) \(count == 1 && app.hasSuffix("s") ? String(app.dropLast()) : app)"
+    }
   }
 }

@@ -1,3 +1,4 @@
+import LockstepLanguage
 import LockstepModel
 
 #if canImport(Darwin)
@@ -42,7 +43,8 @@ package struct HomeTrust {
     do throws(CertificateFault) {
       return HomeTrust(trust: try Trust(authorities: text), text: text)
     } catch {
-      throw HomeFault("\(path) cannot be used: \(error)")
+      throw HomeFault(
+        localized("{path} cannot be used: {reason}", ["path": path, "reason": "\(error)"]))
     }
   }
 

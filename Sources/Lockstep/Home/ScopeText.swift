@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 
 /// Texts about the part of an account that a device may use.
@@ -6,38 +7,53 @@ extension DeviceScope {
   /// Returns a clause that follows "it may", such as `read and change Todos, and nothing else of
   /// the account`.
   package var abilities: String {
-    let verb = isReadOnly ? "read" : "read and change"
     guard let zones else {
-      return "\(verb) everything" + (isReadOnly ? ", and change nothing" : "")
+      return isReadOnly
+        ? localized("read everything, and change nothing") : localized("read and change everything")
     }
-    return "\(verb) \(Self.list(zones)), and nothing else of the account"
-      + (isReadOnly ? "; it can change nothing" : "")
+    let values = ["zones": Self.list(zones)]
+    return isReadOnly
+      ? localized(
+        "read {zones}, and nothing else of the account; it can change nothing", values)
+      : localized("read and change {zones}, and nothing else of the account", values)
   }
 
   /// Returns a short form for tables, such as `Todos (read only)`.
   package var summary: String {
-    (zones.map { $0.map(\.text).joined(separator: ", ") } ?? "everything")
-      + (isReadOnly ? " (read only)" : "")
+    let names =
+      zones.map { $0.map(\.text).joined(separator: ", ") } ?? localized("everything")
+    return isReadOnly ? localized("{zones} (read only)", ["zones": names]) : names
   }
 
   /// Returns one sentence about an edit in `zone` that this scope does not allow, with the next
   /// step.
   package func explanation(ofEditIn zone: Name) -> String {
+    let named = (zones ?? []).map(\.text)
     guard includes(zone) else {
-      let wanted = (zones ?? []).map(\.text) + [zone.text]
-      return "this device was paired for \(summary), without the zone \(zone); pair this device "
-        + "again with a code of lockstep agent pair --zones \(wanted.joined(separator: ","))"
+      return localized(
+        "this device was paired for {scope}, without the zone {zone}; pair this device again with "
+          + "a code of lockstep agent pair --zones {zones}",
+        [
+          "scope": summary, "zone": zone.text,
+          "zones": (named + [zone.text]).joined(separator: ","),
+        ])
     }
-    return "this device was paired to read the zone \(zone), and to change nothing; pair this "
-      + "device again with a code of lockstep agent pair "
-      + (zones.map { "--zones \($0.map(\.text).joined(separator: ",")), " } ?? "")
-      + "without --read-only"
+    guard zones != nil else {
+      return localized(
+        "this device was paired to read the zone {zone}, and to change nothing; pair this device "
+          + "again with a code of lockstep agent pair without --read-only", ["zone": zone.text])
+    }
+    return localized(
+      "this device was paired to read the zone {zone}, and to change nothing; pair this device "
+        + "again with a code of lockstep agent pair --zones {zones}, without --read-only",
+      ["zone": zone.text, "zones": named.joined(separator: ",")])
   }
 
   private static func list(_ zones: [Name]) -> String {
     let names = zones.map(\.text)
     guard let last = names.last, names.count > 1 else { return names.joined() }
-    return names.dropLast().joined(separator: ", ") + " and " + last
+    let others = names.dropLast().joined(separator: localized(", "))
+    return localized("{others} and {last}", ["others": others, "last": last])
   }
 
   /// Form in JSON for programs, as the relay gives it.

@@ -1,5 +1,6 @@
 import LockstepClient
 import LockstepCrypto
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
@@ -41,7 +42,8 @@ package enum DeviceKeys {
         salt: DevicePlatform.secrets.bytes(WrappedKeys.saltBytes))
     } catch {
       throw .refused(
-        reason: "the account's keys cannot be given along: " + error.explanation)
+        reason: localized(
+          "the account's keys cannot be given along: {reason}", ["reason": error.explanation]))
     }
   }
 

@@ -1,5 +1,6 @@
 import LockstepClient
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepWire
@@ -27,8 +28,9 @@ package struct KeyRingRecord {
       let all = try joined(keys, held)
       guard let fields = KeyRing.fields(of: all) else {
         throw .keysMissing(
-          reason: "this device has the keys of some zones, and not those of the account; use one "
-            + "that has the whole account")
+          reason: localized(
+            "this device has the keys of some zones, and not those of the "
+              + "account; use one that has the whole account"))
       }
       if held?.value == fields { return all }
       let mutation = Mutation(
@@ -40,7 +42,8 @@ package struct KeyRingRecord {
       case .conflict, nil: continue
       }
     }
-    throw .refused(reason: "another device has just changed the record of the keys; try again")
+    throw .refused(
+      reason: localized("another device has just changed the record of the keys; try again"))
   }
 
   /// Returns the keys with all zones that the record seals.
@@ -58,8 +61,9 @@ package struct KeyRingRecord {
 
   private static var isOfOthers: LockstepError {
     .keysMissing(
-      reason: "the account has keys that this device does not have: another device has made them; "
-        + "sync, or pair this device again with a code of that one")
+      reason: localized(
+        "the account has keys that this device does not have: another device has "
+          + "made them; sync, or pair this device again with a code of that one"))
   }
 
   /// Returns the account's keys, of which a phrase gave the generation that seals.
@@ -67,8 +71,10 @@ package struct KeyRingRecord {
     let record = try call.record(KeyRing.record, zone: KeyRing.zone, token: token)
     guard let record else {
       throw .keysMissing(
-        reason: "the relay has no record of this account's keys: the account is not sealed, or its "
-          + "phrase was never printed; pair this device again with a code of one that has the keys")
+        reason: localized(
+          "the relay has no record of this account's keys: the account is not "
+            + "sealed, or its phrase was never printed; pair this device again with "
+            + "a code of one that has the keys"))
     }
     do throws(KeyRing.Fault) {
       return try KeyRing.keys(in: record.value, openedBy: generation)
@@ -76,12 +82,16 @@ package struct KeyRingRecord {
       switch error {
       case .otherKey(let id):
         throw .invalidPhrase(
-          reason: "that phrase is of key \(generation.id), and the account's is \(id): it is the "
-            + "phrase of another account, or of a key that was replaced since; nothing was changed")
+          reason: localized(
+            "that phrase is of key {key}, and the account's is {other}: it is "
+              + "the phrase of another account, or of a key that was replaced since; "
+              + "nothing was changed", ["key": generation.id, "other": id]))
       case .malformed:
         throw .keysMissing(
-          reason: "the record of the account's keys cannot be read: somebody has changed it at the "
-            + "relay; pair this device again with a code of one that has the keys")
+          reason: localized(
+            "the record of the account's keys cannot be read: somebody has "
+              + "changed it at the relay; pair this device again with a code of one "
+              + "that has the keys"))
       }
     }
   }

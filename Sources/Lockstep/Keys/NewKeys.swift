@@ -1,6 +1,7 @@
 import LockstepClient
 import LockstepCrypto
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 import LockstepStorage
@@ -34,7 +35,9 @@ package struct NewKeys: Sendable {
         home.deviceKey, for: home.members, listed: devices.map(\.id), without: gone)
     else {
       throw .refused(
-        reason: "this account has had \(Limits.keyGenerations) keys, and can have no more of them")
+        reason: localized(
+          "this account has had {count} keys, and can have no more of them",
+          ["count": "\(Limits.keyGenerations)"]))
     }
     try save(rotation, over: home, call, token)
     let remaining = devices.filter { other in
@@ -65,12 +68,13 @@ package struct NewKeys: Sendable {
       }
       guard let keys = found.keys, keys.current != nil else {
         throw .keysMissing(
-          reason: "the home \(folder.path) does not have the account's keys, so it cannot make new "
-            + "ones")
+          reason: localized(
+            "the home {home} does not have the account's keys, so it cannot make "
+              + "new ones", ["home": folder.path]))
       }
       guard let deviceKey = found.deviceKey else {
         throw .refused(
-          reason: "this device has not made its own key known yet; sync, then try again")
+          reason: localized("this device has not made its own key known yet; sync, then try again"))
       }
       self.keys = keys
       self.deviceKey = deviceKey
@@ -113,6 +117,6 @@ package struct NewKeys: Sendable {
 
   private static var isOvertaken: LockstepError {
     .refused(
-      reason: "another device has just changed the account's keys; sync, then try again")
+      reason: localized("another device has just changed the account's keys; sync, then try again"))
   }
 }

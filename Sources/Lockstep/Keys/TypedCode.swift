@@ -1,4 +1,5 @@
 import LockstepClient
+import LockstepLanguage
 import LockstepModel
 import LockstepSealing
 
@@ -31,7 +32,7 @@ package struct TypedCode: Equatable {
       let relay = RelayAddress(url: String(link[..<mark.lowerBound]))
     else {
       throw .invalidCode(
-        reason: "that is not a link with a code, such as http://RELAY:5625/#code=CODE")
+        reason: localized("that is not a link with a code, such as http://RELAY:5625/#code=CODE"))
     }
     self.relay = relay
     code = try Self.code(String(link[mark.upperBound...]))
@@ -53,8 +54,9 @@ package struct TypedCode: Equatable {
   private static func code(_ text: String) throws(LockstepError) -> JoinCode {
     guard let code = JoinCode(typed: text) else {
       throw .invalidCode(
-        reason: "that code is mistyped: a code has 12 letters and digits, or 24 if keys come with "
-          + "it; nothing was sent")
+        reason: localized(
+          "that code is mistyped: a code has 12 letters and digits, or 24 if "
+            + "keys come with it; nothing was sent"))
     }
     return code
   }

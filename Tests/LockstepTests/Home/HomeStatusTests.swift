@@ -2,6 +2,7 @@ import LockstepClient
 import LockstepCommandLine
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import LockstepModel
 import LockstepStorage
 import Testing
@@ -22,6 +23,36 @@ struct HomeStatusTests {
     status.state = state
     change(&status)
     return HomeStatus(identity: identity, status: status)
+  }
+
+  @Test func theStatusIsInThePersonsLanguageAndItsJSONIsNot() {
+    let parked = AgentStatus.Parked(
+      key: RecordKey(zone: Name(trusted: "Memos"), name: Name(trusted: "m1")),
+      refusal: Refusal(.recordTooLarge, "The record has 2 MB; divide it."))
+    let offline = status(.offline(since: 0, reason: "Connection refused")) {
+      ($0.waiting, $0.parkedCount, $0.parked) = (2, 1, [parked])
+    }
+    #expect(
+      Language.japanese { offline.text(wall: 5_000) } == """
+        デバイス  phone (\(identity.credentials.device.text))
+        アカウント \(identity.credentials.account.text)
+        リレー    http://relay:5625
+        同期      オフライン 5秒（接続が拒否されました）、未送信2件
+        拒否      Memos/m1：1 件として保存するには大きすぎます。分割してください
+        再試行    lockstep agent sync
+        """)
+    #expect(
+      Language.chinese { offline.text(wall: 5_000) } == """
+        设备      phone (\(identity.credentials.device.text))
+        账户      \(identity.credentials.account.text)
+        中继      http://relay:5625
+        同步      离线 5 秒（连接被拒绝），2 项待发送
+        被拒绝    Memos/m1：内容过大，无法作为一项存储；请拆分
+        重试      lockstep agent sync
+        """)
+    let made = Language.japanese { status(.offline(since: 0, reason: "Connection refused")).json }
+    #expect(made == status(.offline(since: 0, reason: "Connection refused")).json)
+    #expect(made["reason"]?.string == "Connection refused")
   }
 
   @Test func aPersonIsToldWhereSyncStands() {
