@@ -30,6 +30,8 @@ os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=1")
 # Results must not depend on the free space of this machine; stories of full disks use their own
 # disk.
 os.environ.setdefault("LOCKSTEP_DISK_FLOOR", "0")
+# Texts are compared in English, whatever the language of this machine.
+os.environ["LOCKSTEP_LANG"] = "en"
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 WITH_POSTGRES = os.path.join(ROOT, "scripts", "with-postgres")
 # Time limit in seconds for anything to happen, also on a busy machine. It bounds a failure; no
