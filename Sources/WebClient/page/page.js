@@ -1,11 +1,15 @@
+import { clipboardApp } from "../apps/clipboard/clipboardApp.js";
+import { habitsApp } from "../apps/habits/habitsApp.js";
 import { memosApp } from "../apps/memos/memosApp.js";
 import { timerApp } from "../apps/timer/timerApp.js";
 import { nextSecond } from "../apps/timer/timerScreen.js";
 import { vaultApp } from "../apps/vault/vaultApp.js";
-import { ClipboardView } from "./clipboard/clipboardView.js";
+import { ImageOutbox } from "./clipboard/imageOutbox.js";
 import { Notices } from "./components/notices.js";
 import { AppController } from "./appController.js";
-import { HabitsView } from "./habits/habitsView.js";
+import { HabitReminders } from "./habits/habitReminders.js";
+import { systemReminderNotices } from "./habits/reminderNotices.js";
+import { ReminderTimes } from "./habits/reminderTimes.js";
 import { t } from "./language/language.js";
 import { memoInAddress } from "./memos/memoAddress.js";
 import { LaterView } from "./shell/laterView.js";
@@ -49,20 +53,15 @@ export class Page {
       if (!this.#notices.isOffering) notify(words);
     }, () => this.#show());
     const reload = () => this.#reload();
-    const parts = [this.#controller, notify,
-      { wakes: this.#wakes, alerts: this.#alerts, reload }];
-    this.#laterViews = {
-      memos: new LaterView({ title: t("Memos"), zone: memosApp.zone, reload,
-        load: () => import("./memos/memosView.js").then((it) => new it.MemosView(...parts)) }),
-      files: new LaterView({ title: t("Files"), zone: vaultApp.zone, reload,
-        load: () => import("./vault/vaultView.js").then((it) => new it.VaultView(...parts)) }),
-      devices: new LaterView({ title: t("Devices"), reload,
-        load: () => import("./devices/devicesView.js")
-          .then((it) => new it.DevicesView(...parts)) }),
-    };
-    const { memos, files, devices } = this.#laterViews;
-    const views = { timer: new TimerView(...parts), clipboard: new ClipboardView(...parts), memos,
-      habits: new HabitsView(...parts), files, devices };
+    const parts = [this.#controller, notify, {
+      wakes: this.#wakes, alerts: this.#alerts, reload,
+      images: new ImageOutbox(this.#controller, () => this.#scheduleShow()),
+      reminders: new HabitReminders(this.#controller, new ReminderTimes(browser.storage),
+        systemReminderNotices(), notify),
+    }];
+    this.#laterViews = this.#makeLaterViews(parts, reload);
+    const { clipboard, memos, habits, files, devices } = this.#laterViews;
+    const views = { timer: new TimerView(...parts), clipboard, memos, habits, files, devices };
     this.#welcome = new WelcomeView(this.#controller, deviceName,
       { changed: () => this.#scheduleShow(), reload });
     this.#typedViews = [["welcome", this.#welcome], ...Object.entries(views)];
@@ -71,6 +70,25 @@ export class Page {
       place, notices: this.#notices, welcome: this.#welcome,
       views: Object.entries(views).map(([name, view]) => ({ name, view })),
     });
+  }
+
+  #makeLaterViews(parts, reload) {
+    const later = (name, title, app, load) => new LaterView({
+      name, title, zone: app?.zone, reload, load,
+      loaded: () => this.#typed.restore([[name, this.#laterViews[name]]]),
+    });
+    return {
+      clipboard: later("clipboard", t("Clipboard"), clipboardApp,
+        () => import("./clipboard/clipboardView.js").then((it) => new it.ClipboardView(...parts))),
+      memos: later("memos", t("Memos"), memosApp,
+        () => import("./memos/memosView.js").then((it) => new it.MemosView(...parts))),
+      habits: later("habits", t("Habits"), habitsApp,
+        () => import("./habits/habitsView.js").then((it) => new it.HabitsView(...parts))),
+      files: later("files", t("Files"), vaultApp,
+        () => import("./vault/vaultView.js").then((it) => new it.VaultView(...parts))),
+      devices: later("devices", t("Devices"), null,
+        () => import("./devices/devicesView.js").then((it) => new it.DevicesView(...parts))),
+    };
   }
 
   start() {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ImageFault } from "../../../Sources/WebClient/page/clipboard/clipboardImage.js";
-import { ImageOutbox } from "../../../Sources/WebClient/page/clipboard/imageOutbox.js";
+import { ImageFault, ImageOutbox }
+  from "../../../Sources/WebClient/page/clipboard/imageOutbox.js";
 import { PageStore } from "../../../Sources/WebClient/page/store/pageStore.js";
 
 // Images that wait in a browser until the relay has their content.

@@ -2,11 +2,7 @@ import { imageTypes, isThumbnail } from "../../apps/clipboard/clipboardContents.
 import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { sizeText } from "./clipboardModel.js";
-
-/** Reason that an image is not taken: one sentence for the person, with the next step. */
-export class ImageFault extends Error {
-  name = "ImageFault";
-}
+import { ImageFault } from "./imageOutbox.js";
 
 /**
  * Checks an image that a person has pasted, chosen or shared, and makes its small picture. An image

@@ -5,9 +5,9 @@ import { copyText } from "../components/copyText.js";
 import { t, tCount } from "../language/language.js";
 import { limits } from "../limits.js";
 import { errorText } from "../text/errorText.js";
-import { ImageFault, pngOf, preparedImage } from "./clipboardImage.js";
+import { pngOf, preparedImage } from "./clipboardImage.js";
 import { imageFileName } from "./clipboardModel.js";
-import { ImageOutbox } from "./imageOutbox.js";
+import { ImageFault } from "./imageOutbox.js";
 import { problemText } from "./sharedItems.js";
 
 /** A person's actions on the clipboard: each says what it did, and offers to undo it. */
@@ -19,11 +19,11 @@ export class ClipboardItems {
   #blobs = new Map();
   #isTaking = false;
 
-  /** @param {() => void} changed called when the list of waiting images has changed */
-  constructor(controller, notify, changed) {
+  /** @param {import("./imageOutbox.js").ImageOutbox} outbox */
+  constructor(controller, notify, outbox) {
     this.#controller = controller;
     this.#notify = notify;
-    this.#outbox = new ImageOutbox(controller, changed);
+    this.#outbox = outbox;
   }
 
   /** Images that wait in this browser to be sent, without one that has just become an item. */

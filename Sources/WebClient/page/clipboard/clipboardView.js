@@ -47,12 +47,10 @@ export class ClipboardView {
     searchKey(this.#search), ...listKeys(this.#list),
   ];
 
-  constructor(controller, notify) {
+  constructor(controller, notify, { images }) {
     this.#controller = controller;
     this.#notify = notify;
-    this.#items = new ClipboardItems(controller, notify, () => {
-      if (this.node?.isConnected) this.show();
-    });
+    this.#items = new ClipboardItems(controller, notify, images);
     this.#text.addEventListener("keydown", (event) => {
       const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey);
       if (isSent && !event.isComposing) this.#add();

@@ -2,10 +2,14 @@ import { clipboardApp } from "../../apps/clipboard/clipboardApp.js";
 import { t } from "../language/language.js";
 import { limits } from "../limits.js";
 import { errorText } from "../text/errorText.js";
-import { ImageFault } from "./clipboardImage.js";
 
 /** States of the sync in which the relay can be asked. */
 const connected = ["inSync", "syncing", "needsPerson"];
+
+/** Reason that an image is not taken: one sentence for the person, with the next step. */
+export class ImageFault extends Error {
+  name = "ImageFault";
+}
 
 /** Returns the number of images of the account that wait in this browser to be sent. */
 export async function waitingImages({ browser, status: { accountID } }) {

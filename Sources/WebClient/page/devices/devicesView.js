@@ -51,6 +51,8 @@ export class DevicesView {
         this.#signOutHint));
   }
 
+  prepare() { return this.#refreshWords(); }
+
   enter() {
     this.#wakes.enter();
     this.#refreshWords();
@@ -97,8 +99,12 @@ export class DevicesView {
       && devices[0].deviceID === status.deviceID;
   }
 
-  #refreshWords() {
-    this.#controller.refreshCheckWords().catch((error) => this.#notify(errorText(error)));
+  async #refreshWords() {
+    try {
+      await this.#controller.refreshCheckWords();
+    } catch (error) {
+      this.#notify(errorText(error));
+    }
   }
 
   #refreshAll() {

@@ -15,11 +15,8 @@ import { archivedRow, arrangeRow } from "./habitArrange.js";
 import { HabitDetail } from "./habitDetail.js";
 import { conflictCard, habitRow, openExportChoice, openHabitForm } from "./habitElements.js";
 import { habitsAsCSV, habitsAsJSON } from "./habitExport.js";
-import { HabitReminders } from "./habitReminders.js";
 import { arrangement, conflictCards, habitDetail, habitRows, undoOffer, weekDays }
   from "./habitsModel.js";
-import { systemReminderNotices } from "./reminderNotices.js";
-import { ReminderTimes } from "./reminderTimes.js";
 
 /**
  * View of the habits: a day is chosen at the top, and each habit shows and edits its state on that
@@ -75,11 +72,10 @@ export class HabitsView {
     ...listKeys(this.#list),
   ];
 
-  constructor(controller, notify) {
+  constructor(controller, notify, { reminders }) {
     this.#controller = controller;
     this.#notify = notify;
-    this.#reminders = new HabitReminders(controller,
-      new ReminderTimes(controller.browser.storage), systemReminderNotices(), notify);
+    this.#reminders = reminders;
     this.#detail = new HabitDetail({
       reminders: this.#reminders, act: (action) => this.#act(action),
       close: () => this.#close(), edit: (habit) => this.#edit(habit),
