@@ -5,11 +5,12 @@ import unittest
 
 from playwright.sync_api import expect
 
+from clipboard_stories import PASTE_IMAGE, picture, text_of
 from stage import Story
 
 # Names that no language translates, and what a person typed.
-NAMES = re.compile(r"Lockstep|lockstep(?: agent [a-z ]+)?|Chrome|Linux|QR|https?|iPhone|iPad|Esc|Ctrl"
-                   r"|Mac|PNG|JPEG|GIF|WebP|English|X{4}(?:-X{4})*|[KM]iB|Markdown|[Ww]eb|UTC|Space")
+NAMES = re.compile(r"Lockstep|lockstep(?: agent [a-z ]+)?|Chrome|QR|https?|iPhone|iPad|Esc|Ctrl"
+                   r"|Mac|PNG|JPEG|GIF|WebP|English|[Ll]inux|laptop|image\.png|keys\.kdbx|X{4}(?:-X{4})*|[KM]iB|Markdown|[Ww]eb|UTC|Space")
 ENGLISH = re.compile(r"[A-Za-z]{3,}")
 VIEWS = ["timer", "clipboard", "memos", "habits", "files", "devices"]
 NARROW = {"width": 320, "height": 640}
@@ -33,18 +34,29 @@ TEXTS = """(selector) => {
 }"""
 
 
+# Least room between two names in the bar.
+GAP = """() => {
+  const names = [...document.querySelectorAll(".nav-link span")].map((it) => {
+    const range = document.createRange();
+    range.selectNodeContents(it);
+    return range.getBoundingClientRect();
+  });
+  return Math.min(...names.slice(1).map(({ left }, index) => left - names[index].right));
+}"""
+
+
 class Words:
     """Words of a language that the stories press and read."""
 
-    def __init__(self, language, new, done, synced, seal, views):
+    def __init__(self, language, new, done, synced, seal, views, shortcuts):
         self.language, self.new, self.done, self.synced = language, new, done, synced
-        self.seal, self.views = seal, views
+        self.seal, self.views, self.shortcuts = seal, views, shortcuts
 
 
 JAPANESE = Words("ja", "新しいアカウントを作成", "完了", "同期済み", "エンドツーエンドで暗号化",
-                 ["タイマー", "クリップボード", "メモ", "習慣", "ファイル", "デバイス"])
+                 ["タイマー", "クリップボード", "メモ", "習慣", "ファイル", "デバイス"], "ショートカットキー")
 CHINESE = Words("zh-Hans", "新建账户", "完成", "已同步", "端到端加密",
-                ["计时器", "剪贴板", "备忘录", "习惯", "文件", "设备"])
+                ["计时器", "剪贴板", "备忘录", "习惯", "文件", "设备"], "键盘快捷键")
 
 
 class LanguageStories(Story):
@@ -74,6 +86,7 @@ class LanguageStories(Story):
         self.has_no_english(person, "welcome", within=".welcome")
         self.fits(person, "welcome")
         self.makes_account(person, words)
+        self.assertGreaterEqual(page.evaluate(GAP), 4)
         for view, name in zip(VIEWS, words.views, strict=True):
             page.get_by_role("navigation").get_by_role("link", name=name).click()
             expect(page.get_by_role("heading", level=1)).to_have_text(name)
@@ -90,6 +103,81 @@ class LanguageStories(Story):
 
     def test_a_browser_in_chinese_shows_all_views_in_chinese(self):
         self.opens_everything_in("zh-CN", CHINESE)
+
+    def person_with_things(self):
+        """Returns a person who has something in every view, in no language of letters."""
+        person = self.visitor(viewport=NARROW)
+        person.make_account()
+        laptop = self.relay.agent("laptop", person.show_code())
+        laptop.run("memo", "add", "買い物\n- [ ] 卵 #家")
+        laptop.run("habits", "add", "読書")
+        laptop.run("habits", "add", "水", "--count", "--target", "8")
+        laptop.run("clipboard", "add", "九番線")
+        laptop.run("timer", "start")
+        laptop.run("sync")
+        page = person.page
+        person.go("Clipboard")
+        expect(page.get_by_text("九番線")).to_be_visible()
+        person.press("Pin")
+        page.evaluate(PASTE_IMAGE, [text_of(picture()), "#main"])
+        expect(page.get_by_text("PNG image")).to_be_visible()
+        person.go("Files")
+        page.locator("input[type=file]").first.set_input_files(
+            {"name": "keys.kdbx", "mimeType": "application/octet-stream", "buffer": b"keys"})
+        expect(page.get_by_text("In step")).to_be_visible()
+        expect(page.locator(".notice")).to_be_hidden()
+        return person
+
+    def opens(self, person, view):
+        person.page.evaluate("(view) => { location.hash = view; }", view)
+        expect(person.page.locator(f'.nav-link[href="#{view}"]')).to_have_attribute(
+            "aria-current", "page")
+        expect(person.page.locator(".view[aria-busy]")).to_have_count(0)
+
+    def opens_everything_that_is_there(self, person, words):
+        """Opens what a person may open in the views, and returns the name of each in turn."""
+        page = person.page
+        self.opens(person, "timer")
+        for card in page.locator("#main details > summary").all():
+            card.click()
+        yield "the timer's settings"
+        self.opens(person, "clipboard")
+        yield "the clipboard"
+        self.opens(person, "memos")
+        page.locator(".memo-row").click()
+        expect(page.locator(".memo-text")).to_be_visible()
+        yield "a memo"
+        self.opens(person, "habits")
+        page.locator('[data-name="open"]').first.click()
+        expect(page.locator(".calendar")).to_be_visible()
+        yield "the month of a habit"
+        page.get_by_role("button", name="年", exact=True).click()
+        yield "the year of a habit"
+        self.opens(person, "files")
+        yield "the files"
+        self.opens(person, "devices")
+        page.locator(".view .button.primary").filter(visible=True).first.click()
+        expect(page.locator(".code")).to_be_visible()
+        yield "the devices"
+        page.locator(".sync-sign").click()
+        yield "the sync status"
+        page.keyboard.press("Escape")
+        self.opens(person, "habits")
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog", name=words.shortcuts)).to_be_visible()
+        yield "the shortcuts"
+        page.keyboard.press("Escape")
+
+    def test_what_a_person_has_is_shown_in_each_language(self):
+        person = self.person_with_things()
+        for words in (JAPANESE, CHINESE):
+            self.opens(person, "devices")
+            person.page.locator(".language select").select_option(value=words.language)
+            expect(person.page.locator("html")).to_have_attribute("lang", words.language)
+            expect(person.page.get_by_role("heading", level=1)).to_have_text(words.views[-1])
+            for place in self.opens_everything_that_is_there(person, words):
+                self.has_no_english(person, f"{place}, {words.language}")
+                self.fits(person, f"{place}, {words.language}")
 
     def test_a_choice_comes_before_the_browser_and_is_kept(self):
         person = self.visitor(locale="ja-JP")
@@ -143,7 +231,7 @@ class LanguageStories(Story):
         expect(page.get_by_role("dialog")).to_have_count(0)
         expect(page.get_by_role("heading", level=1)).to_have_text("タイマー")
         page.keyboard.press("?")
-        dialog = page.get_by_role("dialog", name="キーボードショートカット")
+        dialog = page.get_by_role("dialog", name="ショートカットキー")
         expect(dialog).to_be_visible()
         self.has_no_english(person, "the general shortcuts", within="dialog")
 

@@ -383,7 +383,7 @@ export const chinese = Object.freeze({
   "Remove “{name}”?": "要移除“{name}”吗？",
   "Rename the device": "重命名设备",
   "Save a copy of everything": "存储全部内容的副本",
-  "Scan it, or type on the other device:": "请用另一台设备扫描，或在上面输入：",
+  "Scan it, or type on the other device:": "请用另一台设备扫描，或在该设备上输入：",
   "Seen {when}": "上次在线：{when}",
   "Show a new code": "显示新的配对码",
   "Show a pairing code": "显示配对码",

@@ -136,11 +136,11 @@ export const japanese = Object.freeze({
   ["This browser lists the versions that it has seen while it was open. The relay keeps the "
     + "content of a version for a day after another one has replaced it."]:
     "このブラウザを開いている間に確認したバージョンの一覧です。リレーは、置き換えられたバージョンの内容を1日間保存します。",
-  "{size}, changed {when} by {device}": "{size}、変更: {when}（{device}）",
+  "{size}, changed {when} by {device}": "{size}、変更：{when}（{device}）",
   "This copy has the same content as {file}.": "このコピーの内容は「{file}」と同じです。",
   "Another device changed {file} at the same time. This is its version.":
     "別のデバイスが「{file}」を同時に変更しました。これはそのデバイスのバージョンです。",
-  "The relay does not accept it: {reason}": "リレーがこのファイルを受け付けません: {reason}",
+  "The relay does not accept it: {reason}": "リレーがこのファイルを受け付けません：{reason}",
   "Not sent yet": "未送信",
   "Waits for a device to send its content": "デバイスからの内容の送信を待っています",
   "In step": "同期済み",
@@ -177,8 +177,8 @@ export const japanese = Object.freeze({
   "The file is kept, and the other version is deleted.": "このファイルを残し、もう一方のバージョンを削除しました。",
   "Both are kept, each as a file.": "両方を別々のファイルとして残しました。",
   "The download was stopped.": "ダウンロードを停止しました。",
-  "{about}; deleted {when}": "{about}、削除: {when}",
-  "{about}; replaced {when}": "{about}、置き換え: {when}",
+  "{about}; deleted {when}": "{about}、削除：{when}",
+  "{about}; replaced {when}": "{about}、置き換え：{when}",
   "Restore": "復元",
   "The relay does not have the content of this version any more.": "このバージョンの内容は、もうリレーにありません。",
   "The version of {size} is restored.": "{size} のバージョンを復元しました。",
@@ -267,12 +267,12 @@ export const japanese = Object.freeze({
   "In every view": "すべての画面で",
   "In sync again": "再び同期しました",
   "In sync.": "同期済みです。",
-  "Keyboard shortcuts": "キーボードショートカット",
+  "Keyboard shortcuts": "ショートカットキー",
   "Language": "言語",
   "Browser's language": "ブラウザの言語",
   "Loading this view …": "この画面を読み込み中…",
   "Open a view, in the order of the bar": "ナビゲーションの順に画面を開く",
-  "Single letters are shortcuts": "1 文字のキーをショートカットにする",
+  "Single letters are shortcuts": "1文字のキーをショートカットにする",
   "Skip to the content": "本文へ移動",
   "Space": "スペース",
   "Sync now": "今すぐ同期",
@@ -293,7 +293,7 @@ export const japanese = Object.freeze({
   "Views": "画面",
   // The first view
   "12 or 24 letters, from a device of the account, or from the relay's owner.":
-    "アカウントのデバイス、またはリレーの管理者から受け取った 12 文字または 24 文字のコードです。",
+    "アカウントのデバイス、またはリレーの管理者から受け取った12文字または24文字のコードです。",
   "A link brought a pairing code. Press Pair, and this browser is a device of its account.":
     "リンクにペアリングコードが含まれています。「ペアリング」を押すと、このブラウザがそのアカウントのデバイスになります。",
   "A timer, a clipboard, memos and habits, in step on all your devices.":
@@ -329,9 +329,9 @@ export const japanese = Object.freeze({
     "このリレーのアカウントは管理者が作成します。ペアリングコードまたはリンクを依頼してください。",
   ["The relay cannot read this account. Type the last 12 letters of the code that the "
       + "other device shows: they open the account, and stay in this browser."]:
-    "リレーはこのアカウントの内容を読めません。もう一方のデバイスに表示されたコードの最後の 12 文字を入力してください。アカウントを開くために使われ、このブラウザの外には出ません。",
+    "リレーはこのアカウントの内容を読めません。もう一方のデバイスに表示されたコードの最後の12文字を入力してください。アカウントを開くために使われ、このブラウザの外には出ません。",
   "The second half has 12 letters and digits, in groups of four.":
-    "後半は 12 文字の英数字で、4 文字ずつに区切られています。",
+    "後半は12文字の英数字で、4文字ずつに区切られています。",
   ["This browser is in the account now. The relay cannot read what is in it: type the "
       + "words of the recovery phrase, or a code of a device that still has the account."]:
     "このブラウザはアカウントに参加しました。リレーはアカウントの内容を読めません。復元フレーズ、またはこのアカウントを使えるデバイスのコードを入力してください。",
@@ -355,8 +355,8 @@ export const japanese = Object.freeze({
   "Apps": "アプリ",
   "As last known.": "最後に確認した内容です。",
   "Check words": "確認用の単語",
-  "Choose at least one app for the new device.": "新しいデバイス用に、アプリを 1 つ以上選択してください。",
-  "Compare six words": "6 つの単語を比べる",
+  "Choose at least one app for the new device.": "新しいデバイス用に、アプリを1つ以上選択してください。",
+  "Compare six words": "6つの単語を比べる",
   "Compare the check words below with those that it shows.": "下の確認用の単語を、そのデバイスに表示された単語と比べてください。",
   "Connected now": "接続中",
   "Copy code": "コードをコピー",
@@ -368,13 +368,13 @@ export const japanese = Object.freeze({
       + "ターミナルでは lockstep agent key restore を実行してください。",
   ["Each device with the account's keys shows these six words. Compare them after you "
       + "have added one: if they differ, remove that device."]:
-    "アカウントの鍵を持つデバイスには、この 6 つの単語が表示されます。デバイスを追加したら比べてください。異なる場合は、そのデバイスを削除してください。",
+    "アカウントの鍵を持つデバイスには、この6つの単語が表示されます。デバイスを追加したら比べてください。異なる場合は、そのデバイスを削除してください。",
   "Everything, read-only": "すべて（読み取りのみ）",
-  "For one device, within {count} minutes.": "デバイス 1 台用で、有効期限は{count}分以内です。",
+  "For one device, within {count} minutes.": "デバイス1台用で、有効期限は{count}分以内です。",
   "For that you need a pairing code of the relay's owner.": "そのためには、リレーの管理者のペアリングコードが必要です。",
   ["For that you need two things: a pairing code of the relay's owner, and the recovery "
       + "phrase. Without the phrase, nobody can open what is on the relay."]:
-    "そのためには、リレーの管理者のペアリングコードと、復元フレーズの 2 つが必要です。復元フレーズがないと、リレーにある内容は誰にも開けません。",
+    "そのためには、リレーの管理者のペアリングコードと、復元フレーズの2つが必要です。復元フレーズがないと、リレーにある内容は誰にも開けません。",
   "If the other device asks for the second half of the code, type there:":
     "もう一方のデバイスでコードの後半を求められたら、次を入力してください：",
   "It is cut off at once and gets nothing new. What it already holds it keeps.":
@@ -419,13 +419,13 @@ export const japanese = Object.freeze({
   ["The phrase has 17 words, for when all other devices are lost. A code has 24 letters: "
       + "a device that has the account shows it under Devices, or prints it with lockstep "
       + "agent pair."]:
-    "復元フレーズは 17 語で、ほかのデバイスをすべて失ったときに使います。コードは 24 文字で、アカウントを使えるデバイスの「デバイス」に表示するか、lockstep "
+    "復元フレーズは17語で、ほかのデバイスをすべて失ったときに使います。コードは24文字で、アカウントを使えるデバイスの「デバイス」に表示するか、lockstep "
       + "agent pair で出力します。",
   "The phrase has 17 words. A whole code has 24 letters and digits, in groups of four.":
-    "復元フレーズは 17 語です。コード全体は 24 文字の英数字で、4 文字ずつに区切られています。",
+    "復元フレーズは17語です。コード全体は24文字の英数字で、4文字ずつに区切られています。",
   ["The picture and the link have only the first half. The other device then asks for the "
       + "second half: type the last 12 letters there."]:
-    "QR コードとリンクに含まれるのは前半だけです。もう一方のデバイスで後半を求められたら、最後の 12 文字を入力してください。",
+    "QR コードとリンクに含まれるのは前半だけです。もう一方のデバイスで後半を求められたら、最後の12文字を入力してください。",
   "The recovery phrase": "復元フレーズ",
   ["The recovery phrase is another one now; what was written down before opens nothing "
       + "new. Press “Show the recovery phrase”, and write the words down."]:
@@ -488,14 +488,14 @@ export const japanese = Object.freeze({
   // Recovery phrase
   ["Not a word of a phrase: {words}. Each has five letters, as “lusab” has, and none of "
       + "c, e, q, w, x and y."]:
-    "復元フレーズの単語ではありません：{words}。単語は「lusab」のように 5 文字で、c、e、q、w、x、y を含みません。",
+    "復元フレーズの単語ではありません：{words}。単語は「lusab」のように5文字で、c、e、q、w、x、y を含みません。",
   "Words so far: {count} of {total}.": "入力した単語：{total}語中{count}語。",
   "“{word}” (word {place})": "「{word}」（{place}番目）",
   // Sync status
   "All changes are on the relay, and all of its changes are here.":
     "すべての変更はリレーにあり、リレーの変更もすべてここにあります。",
   "Closed here": "ここでは終了",
-  "Connected, by asking every 30 seconds.": "接続中（30 秒ごとに確認）。",
+  "Connected, by asking every 30 seconds.": "接続中（30秒ごとに確認）。",
   "Connected, live, by events.": "接続中（イベントによるリアルタイム更新）。",
   "Connected, live, by long-poll.": "接続中（ロングポーリングによるリアルタイム更新）。",
   "Connected, live.": "接続中（リアルタイム更新）。",
@@ -515,7 +515,7 @@ export const japanese = Object.freeze({
   "Reload the page to go on.": "続けるには、ページを再読み込みしてください。",
   ["Something between this browser and the relay refuses large requests (status 413): "
       + "{count} changes kept here, and tried again within the hour."]:
-    "このブラウザとリレーの間で、大きなリクエストが拒否されています（ステータス 413）。{count}件の変更はここに保存され、1 時間以内に再試行されます。",
+    "このブラウザとリレーの間で、大きなリクエストが拒否されています（ステータス 413）。{count}件の変更はここに保存され、1時間以内に再試行されます。",
   "Sync failed": "同期できません",
   "Syncing": "同期中",
   "The account's plan leaves out {zones}.": "アカウントのプランに{zones}は含まれていません。",
@@ -538,7 +538,7 @@ export const japanese = Object.freeze({
   "{count} changes kept here.": "{count}件の変更がここに保存されています。",
   "{count} changes on the way.": "{count}件の変更を送信中です。",
   "{count} habits changed in two places: choose under Habits.":
-    "{count}件の習慣が 2 か所で変更されました。「習慣」で選んでください。",
+    "{count}件の習慣が2か所で変更されました。「習慣」で選んでください。",
   "{count} held back": "{count}件を保留中",
   "{count} not readable": "{count}件を読めません",
   ["{count} records on the relay cannot be opened with this browser's keys: left as they "
@@ -570,11 +570,11 @@ export const japanese = Object.freeze({
   "That is another account. Sign out of this browser first.":
     "これは別のアカウントです。先に、このブラウザからサインアウトしてください。",
   "That is no pairing code: one has 12 or 24 letters and digits, in groups of four.":
-    "ペアリングコードではありません。コードは 12 文字または 24 文字の英数字で、4 文字ずつに区切られています。",
+    "ペアリングコードではありません。コードは12文字または24文字の英数字で、4文字ずつに区切られています。",
   "That is not there any more.": "その項目は、もうありません。",
-  "That is too large for one record. Divide it.": "1 件として保存するには大きすぎます。分割してください。",
+  "That is too large for one record. Divide it.": "1件として保存するには大きすぎます。分割してください。",
   "The account has as many devices as it may have. Remove one first.":
-    "アカウントのデバイス数が上限に達しています。先に 1 台を削除してください。",
+    "アカウントのデバイス数が上限に達しています。先に1台を削除してください。",
   "The account has no room left. Remove something, or ask the relay's owner.":
     "アカウントの空き容量がありません。何かを削除するか、リレーの管理者に相談してください。",
   "The account's plan does not include that.": "アカウントのプランには含まれていません。",
@@ -595,7 +595,7 @@ export const japanese = Object.freeze({
   ["The phrase does not open this account's keys. Compare it with what was written down. "
       + "Nothing was changed."]:
     "この復元フレーズでは、アカウントの鍵を開けません。書き留めたものと比べてください。何も変更されていません。",
-  "The relay asks to wait a moment. Try again in a minute.": "リレーが混み合っています。1 分ほど待ってから、もう一度お試しください。",
+  "The relay asks to wait a moment. Try again in a minute.": "リレーが混み合っています。1分ほど待ってから、もう一度お試しください。",
   "The relay could not be reached.": "リレーに接続できませんでした。",
   "The relay did not answer in time.": "リレーから時間内に応答がありませんでした。",
   "The relay does not accept this browser as a device any more.": "リレーは、このブラウザをデバイスとして受け付けなくなりました。",
@@ -791,7 +791,7 @@ export const japanese = Object.freeze({
   "It goes from all of your devices. Its days come back if it does.":
     "すべてのデバイスから削除されます。元に戻すと、日々の記録も戻ります。",
   "JSON, with figures": "JSON（統計付き）",
-  "Keep this": "このバージョンを残す",
+  "Keep this": "これを残す",
   "Keep “{title}”, on the other devices": "ほかのデバイスの「{title}」を残す",
   "Keep “{title}”, on this browser": "このブラウザの「{title}」を残す",
   "Last 30 days": "過去30日間",
