@@ -30,6 +30,10 @@ PREFERENCES = {
     "dom.push.retryBaseInterval": 200,
     "permissions.default.desktop-notification": 1,
 }
+# Nobody answers there.
+NO_PUSH_SERVICE = "ws://127.0.0.1:9"
+# The key as WebDriver names it.
+CONTROL = "\ue009"
 # Collects the alerts that Firefox would show, by name: an alert replaces another of its name; and
 # the texts of all that it has shown, in their order.
 ALERTS = """
@@ -117,7 +121,7 @@ class Marionette:
 class Firefox:
     """A person at a browser. `url`: the page's address."""
 
-    def __init__(self, url, push_service, **preferences):
+    def __init__(self, url, push_service=NO_PUSH_SERVICE, **preferences):
         self.url = url
         self.profile = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-firefox-"))
         self.preferences = {**PREFERENCES, "dom.push.serverURL": push_service, **preferences}
@@ -222,6 +226,20 @@ class Firefox:
     def presses(self, name):
         self.clicks(f"//button[normalize-space()='{name}']")
 
+    def types(self, path, text):
+        """Types into a field, or names the file for a field that takes one."""
+        self.marionette.call("WebDriver:ElementSendKeys", id=self.finds(path), text=str(text))
+
+    def pastes(self, text):
+        """Copies a text outside the page, and presses Ctrl+V in it."""
+        self.in_browser("""
+          Cc["@mozilla.org/widget/clipboardhelper;1"].getService(Ci.nsIClipboardHelper)
+            .copyString(arguments[0]);""", text)
+        keys = [("keyDown", CONTROL), ("keyDown", "v"), ("keyUp", "v"), ("keyUp", CONTROL)]
+        self.marionette.call("WebDriver:PerformActions", actions=[{
+            "type": "key", "id": "keyboard",
+            "actions": [{"type": kind, "value": value} for kind, value in keys]}])
+
     def goes_to(self, view):
         self.clicks(f"//nav//a[normalize-space()='{view}']")
 
@@ -249,11 +267,14 @@ class Firefox:
 
         wait_until(is_found, lambda: "no tab shows the page")
 
-    def makes_account(self):
+    def makes_account(self, is_sealed=False):
+        """What the worker tells of a sealed timer is less, and only a sealed account has files."""
         self.opens()
-        # What the worker tells of a sealed timer is less.
-        self.clicks("//label[contains(., 'Seal it')]")
+        if not is_sealed:
+            self.clicks("//label[contains(., 'Seal it')]")
         self.presses("Make a new account")
+        if is_sealed:
+            self.clicks("//dialog//button[normalize-space()='Done']")
         self.sees("In sync")
 
     def has_its_files_kept(self):

@@ -56,7 +56,7 @@ class PageServer:
                 back.join()
                 relays.close()
 
-            do_POST = do_PUT = do_DELETE = passes_on
+            do_HEAD = do_POST = do_PUT = do_DELETE = passes_on
 
             def log_message(self, *_):
                 pass
