@@ -10,7 +10,8 @@ from stage import Story
 
 # Names that no language translates, and what a person typed.
 NAMES = re.compile(r"Lockstep|lockstep(?: agent [a-z ]+)?|Chrome|QR|https?|iPhone|iPad|Esc|Ctrl"
-                   r"|Mac|PNG|JPEG|GIF|WebP|English|[Ll]inux|laptop|image\.png|keys\.kdbx|X{4}(?:-X{4})*|[KM]iB|Markdown|[Ww]eb|UTC|Space")
+                   r"|Mac|PNG|JPEG|GIF|WebP|English|[Ll]inux|laptop|image\.png|keys\.kdbx"
+                   r"|X{4}(?:-X{4})*|[KM]iB|Markdown|[Ww]eb|UTC|Space")
 ENGLISH = re.compile(r"[A-Za-z]{3,}")
 VIEWS = ["timer", "clipboard", "memos", "habits", "files", "devices"]
 NARROW = {"width": 320, "height": 640}

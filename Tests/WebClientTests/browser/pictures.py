@@ -1,7 +1,8 @@
 """Takes the pictures of docs/pictures: python3 pictures.py FOLDER [--all | --manifest]
 
 With --all takes each view at both sizes in light and dark, for a review. With --manifest takes
-instead those that the page's manifest names, into Sources/WebClient as FOLDER.
+instead those that the page's manifest names, into Sources/WebClient as FOLDER. The picture of the
+languages needs a font for Chinese and Japanese (apt-get install fonts-noto-cjk).
 """
 
 import base64
@@ -13,16 +14,18 @@ import sys
 
 from playwright.sync_api import expect, sync_playwright
 
+from clipboard_stories import PASTE_IMAGE, text_of
 from relay import PROGRAM, Relay, run
 from small_png import shrink
 from stage import CHROMIUM, Visitor
 from terminal import Terminal
 
 SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 800}}
-VIEWS = ["timer", "clipboard", "memos", "habits", "devices"]
+VIEWS = ["timer", "clipboard", "memos", "habits", "files", "devices"]
 KEPT = [
     ("timer", "desktop", "light"), ("timer", "phone", "dark"), ("memos", "desktop", "light"),
     ("habits", "phone", "light"), ("clipboard", "phone", "dark"), ("devices", "desktop", "dark"),
+    ("files", "phone", "light"),
 ]
 # Accounts on the owner's page, and their devices.
 OWNERS_ACCOUNTS = {
@@ -32,6 +35,9 @@ OWNERS_ACCOUNTS = {
 # Icons of the manifest: the drawing, and the size in pixels.
 ICONS = [("icon", 192), ("icon", 512), ("maskable", 512)]
 SCREENSHOTS = [("timer", "phone"), ("habits", "phone"), ("memos", "desktop")]
+# An image with few colours, as `shrink` keeps.
+DRAWING = (pathlib.Path(__file__).resolve().parents[3] / "Sources" / "WebClient" / "page" / "icons"
+           / "icon-192.png")
 # After this time the lines of the status page have enough samples.
 STATUS_SECONDS = 100
 
@@ -78,9 +84,24 @@ def fill(person, relay):
     expect(page.locator(".notice")).to_be_hidden()
     person.go("Clipboard")
     expect(page.get_by_text("laptop,").first).to_be_visible()
+    page.evaluate(PASTE_IMAGE, [text_of(DRAWING.read_bytes()), "#main"])
+    expect(page.get_by_text("PNG image")).to_be_visible()
+    page.locator(".clipboard-rows > .row").filter(has_text="Platform 9").get_by_role(
+        "button", name="Pin").click()
+    add_files(person)
     person.go("Timer")
     page.evaluate(WORK_FOR_A_WHILE)
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
+
+
+def add_files(person):
+    person.go("Files")
+    person.page.locator("input[type=file]").first.set_input_files([
+        {"name": name, "mimeType": "application/octet-stream", "buffer": bytes(size)}
+        for name, size in [("passwords.kdbx", 61_300), ("insurance 2026.pdf", 412_000),
+                           ("garden plan.png", 1_830_000)]])
+    expect(person.page.get_by_text("In step")).to_have_count(3)
+    expect(person.page.locator(".notice")).to_be_hidden()
 
 
 def phone_of(studio, relay, person):
@@ -120,6 +141,27 @@ def take(person, folder, view, size, scheme):
         person.show_code()
     page.mouse.move(0, 0)
     page.screenshot(path=folder / f"{view}-{size}-{scheme}.png")
+
+
+def take_languages(studio, folder, phone):
+    """Takes the first view in Chinese, and the timer in Japanese."""
+    if not subprocess.run(["fc-list", ":lang=ja"], capture_output=True, check=True).stdout:
+        print("There is no font for Japanese: the picture of the languages stays as it is.")
+        return
+    options = {"color_scheme": "light", "device_scale_factor": 2, "locale": "zh-CN"}
+    visitor = Visitor(studio, phone.relay, viewport={"width": 390, "height": 740}, **options)
+    visitor.open()
+    expect(visitor.page.locator("html")).to_have_attribute("lang", "zh-Hans")
+    page = phone.page
+    page.set_viewport_size({"width": 390, "height": 740})
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    phone.go("Timer")
+    page.evaluate("() => localStorage.setItem('lockstep language', 'ja')")
+    page.reload()
+    expect(page.locator(".sync-sign")).to_contain_text("同期済み")
+    lay_out(studio, [page_figure(visitor.page.screenshot()), page_figure(page.screenshot())],
+            folder / "languages.png")
+    visitor.close()
 
 
 def take_beside(studio, folder):
@@ -319,8 +361,7 @@ def take_for_manifest(studio, folder):
         for view, size in SCREENSHOTS:
             take(phone if size == "phone" else person, folder / "screenshots", view, size, "light")
             taken = folder / "screenshots" / f"{view}-{size}-light.png"
-            picture = taken.rename(taken.with_name(f"{view}-{size}.png"))
-            shrink(page, picture)
+            shrink(page, taken.rename(taken.with_name(f"{view}-{size}.png")))
         phone.close()
         person.close()
 
@@ -347,15 +388,16 @@ def main():
         person = Visitor(studio, relay)
         fill(person, relay)
         phone = phone_of(studio, relay, person)
-        for picture in wanted:
-            take(phone if picture[1] == "phone" else person, folder, *picture)
+        for view, size, scheme in wanted:
+            take(phone if size == "phone" else person, folder, view, size, scheme)
+        take_languages(studio, folder, phone)
         phone.close()
         person.close()
         take_status(studio, folder)
         take_owner(studio, folder)
         page = studio.browser.new_page()
-        for picture in sorted(folder.glob("*.png")):
-            shrink(page, picture)
+        for path in sorted(folder.glob("*.png")):
+            shrink(page, path)
         studio.browser.close()
 
 
