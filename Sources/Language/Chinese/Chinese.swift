@@ -6,5 +6,5 @@ enum Chinese {
   }
 
   /// All parts. A text of several parts stands in the first of them.
-  static let tables = [common, timer, habits, memos, clipboard, vault, devices, commandLine]
+  static let tables = [timer, habits, memos, clipboard, vault, devices, commandLine]
 }

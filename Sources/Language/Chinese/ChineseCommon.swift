@@ -1,3 +1,0 @@
-extension Chinese {
-  static let common: [String: String] = [:]
-}

@@ -1,3 +1,0 @@
-extension Japanese {
-  static let common: [String: String] = [:]
-}
