@@ -93,7 +93,10 @@ export class Page {
 
   start() {
     this.#controller.subscribe(() => this.#scheduleShow());
-    addEventListener("hashchange", () => this.#openFromAddress());
+    addEventListener("hashchange", () => {
+      this.#openFromAddress();
+      this.#showTime();
+    });
     document.addEventListener("visibilitychange", () => this.#handleVisibility());
     for (const name of ["pointerup", "keydown", "click"]) {
       document.addEventListener(name, () => this.#alerts.handlePress(), { capture: true });

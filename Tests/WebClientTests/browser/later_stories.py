@@ -119,6 +119,15 @@ class LaterStories(Story):
         release()
         expect(page.get_by_label("新規項目")).to_have_value("platform 9")
 
+    def test_the_title_is_that_of_the_view_as_soon_as_it_is_opened(self):
+        person = self.person()
+        for view in [*VIEWS, "Timer"]:
+            title = person.page.evaluate("""(view) => new Promise((resolve) => {
+              addEventListener("hashchange", () => resolve(document.title), { once: true });
+              location.hash = view;
+            })""", view.lower())
+            self.assertIn(view if view != "Timer" else "Lockstep", title)
+
     def test_the_shortcuts_of_a_view_are_there_once_it_is(self):
         person = self.person()
         page = person.page
