@@ -67,7 +67,7 @@ struct AgentAppTests {
     let device = try stage.device(1, apps: apps)
     try stage.run()
     func inJapanese(_ request: JSONValue) -> JSONValue { request.setting("language", to: "ja") }
-    try Language.chinese {
+    try Language.chinese { () throws in
       #expect(try device.show("tally", inJapanese(["show": "language"]))?.json == "ja")
       // A program names no language.
       #expect(try device.show("tally", ["show": "language"])?.json == "en")
