@@ -242,9 +242,7 @@ enum TimerNews {
         count: count, one: "a conflict was settled", many: "{count} conflicts were settled")
     }
     if let reason = new.connectionError, old.connectionError == nil {
-      return localized(
-        "offline: {reason}",
-        ["reason": RowText.line(Language.current.translation(of: reason) ?? reason)])
+      return localized("offline: {reason}", ["reason": RowText.line(translated(reason))])
     }
     if old.connectionError != nil, let transport = new.transport {
       return localized("connected by {transport}", ["transport": transport])

@@ -2,6 +2,7 @@ import Lockstep
 import LockstepApps
 import LockstepHome
 import LockstepJSON
+import LockstepLanguage
 import Testing
 
 @testable import LockstepCommand
@@ -52,13 +53,16 @@ struct TimerNewsTests {
     #expect(line(try board(.idle, left: 0, edited: 0), try board(.idle, left: 0, edited: 9)) == nil)
   }
 
+  private func status(
+    _ state: String, _ transport: String?, conflicts: Int64 = 0, reason: String = "why"
+  ) -> HomeStatus {
+    let json: JSONValue = ["state": .string(state), "reason": .string(reason)]
+    return HomeStatus(
+      json: json.setting("transport", to: transport.map { .string($0) })
+        .setting("conflicts", to: .number(JSONNumber(conflicts))))
+  }
+
   @Test func connectionsComeAndGo() {
-    func status(_ state: String, _ transport: String?, conflicts: Int64 = 0) -> HomeStatus {
-      let json: JSONValue = ["state": .string(state), "reason": "why"]
-      return HomeStatus(
-        json: json.setting("transport", to: transport.map { .string($0) })
-          .setting("conflicts", to: .number(JSONNumber(conflicts))))
-    }
     let (up, down) = (status("inSync", "websocket"), status("offline", nil))
     #expect(TimerNews.line(from: nil, to: down) == nil)
     #expect(TimerNews.line(from: up, to: down) == "offline: why")
@@ -70,6 +74,17 @@ struct TimerNewsTests {
     #expect(
       TimerNews.line(from: up, to: status("syncing", "websocket", conflicts: 3))
         == "3 conflicts were settled")
+  }
+
+  /// The process that holds the home gives reasons in English.
+  @Test func aReasonIsInTheLanguageOfThePerson() {
+    let down = status(
+      "offline", nil, reason: "the relay closed the socket (1001): Connection refused")
+    Language.japanese {
+      #expect(
+        TimerNews.line(from: status("inSync", "websocket"), to: down)
+          == "オフライン：リレーがソケットを閉じました（1001）：接続が拒否されました")
+    }
   }
 
   @Test func lengthsAreAsShortAsTheyCanBeSaid() {
