@@ -87,7 +87,8 @@ struct ChildProcess {
     guard descriptor >= 0 else {
       throw CommandFailure(
         localized(
-          "no file can be made in /dev/shm: {error}", ["error": String(cString: strerror(errno))]))
+          "no file can be made in /dev/shm: {error}",
+          ["error": systemReason(String(cString: strerror(errno)))]))
     }
     unlink(template)
     closeInPrograms(descriptor)
@@ -113,7 +114,7 @@ struct ChildProcess {
     CommandFailure(
       localized(
         "{program} cannot be run: {error}",
-        ["program": words[0], "error": String(cString: strerror(code))]))
+        ["program": words[0], "error": systemReason(String(cString: strerror(code)))]))
   }
 
   /// Returns the next bytes of its output, at most `count`; an empty list at its end. Blocks until

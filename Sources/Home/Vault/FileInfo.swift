@@ -109,8 +109,7 @@ enum FileInfo: Hashable, Sendable {
 
   /// Returns the system's text about an error, with the next step if there is one.
   static func text(_ code: Int32) -> String {
-    let english = String(cString: strerror(code))
-    let error = Language.current.translation(of: english) ?? english
+    let error = systemReason(String(cString: strerror(code)))
     guard code == ENOSPC || code == EDQUOT || code == EFBIG else { return error }
     return localized("{error}; free disk space, then the device retries", ["error": error])
   }

@@ -439,7 +439,7 @@ extension VaultEngine {
       tracks[name]?.reason = LocalizedText(
         localized(
           "it is uploaded when the relay is reachable ({reason})",
-          ["reason": Language.current.translation(of: reason) ?? reason]))
+          ["reason": translated(reason)]))
     }
   }
 
@@ -451,13 +451,13 @@ extension VaultEngine {
     }
     if let refusal = sync.chunksRefused {
       return LocalizedText(
-        localized("it cannot be uploaded: {reason}", ["reason": refusal.detail]))
+        localized("it cannot be uploaded: {reason}", ["reason": refusal.text]))
     }
     let record = recordName(of: entry)
     let parked = sync.parked.first { $0.key.zone == VaultApp.zone && $0.key.name == record }
     return parked.map { change in
       LocalizedText(
-        localized("the relay refuses it: {reason}", ["reason": change.refusal.detail]))
+        localized("the relay refuses it: {reason}", ["reason": change.refusal.text]))
     }
   }
 
@@ -1201,13 +1201,13 @@ extension ChunkFailure {
       .waiting(
         LocalizedText(
           localized("some of its chunks are damaged in this home and are downloaded again")))
-    case .refused(let refusal): .problem(LocalizedText(refusal.detail))
+    case .refused(let refusal): .problem(LocalizedText(refusal.text))
     case .unreachable(let reason):
       .waiting(
         LocalizedText(
           localized(
             "the relay cannot be reached ({reason})",
-            ["reason": Language.current.translation(of: reason) ?? reason])))
+            ["reason": translated(reason)])))
     case .storage(let error): .problem(LocalizedText("\(error)"))
     case .stopping: .stopping
     }

@@ -121,8 +121,7 @@ package struct VaultHistory {
     case .deleted: return localized("deleted here and on all devices")
     case .failed:
       // The note is kept in English.
-      let reason = Language.current.translation(of: note) ?? note
-      return localized("failed: {reason}", ["reason": reason])
+      return localized("failed: {reason}", ["reason": translated(note)])
     }
   }
 }

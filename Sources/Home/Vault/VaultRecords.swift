@@ -36,7 +36,7 @@ package struct VaultRecords {
     switch try call.save([mutation], zone: VaultApp.zone, token: token).first {
     case .saved: return key.id
     case .conflict(_, let record): return try Self.id(in: record)
-    case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+    case .refused(_, let refusal): throw CommandFailure(refusal.text)
     case nil:
       throw CommandFailure(
         localized("the relay did not say whether the key was made; try again"))
@@ -64,7 +64,7 @@ package struct VaultRecords {
       modifiedAt: try call.time(), baseTag: record.tag)
     switch try call.save([mutation], zone: VaultApp.zone, token: token).first {
     case .saved: return
-    case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+    case .refused(_, let refusal): throw CommandFailure(refusal.text)
     case .conflict, nil:
       throw CommandFailure(
         localized("another device has just changed the vault's key; look again"))
@@ -98,7 +98,7 @@ package struct VaultRecords {
       zone: VaultApp.zone, token: token)
     switch results.first {
     case .saved: return
-    case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+    case .refused(_, let refusal): throw CommandFailure(refusal.text)
     case .conflict, nil:
       throw CommandFailure(localized("another key waits under that code; make a new one"))
     }

@@ -71,9 +71,10 @@ struct VaultHistoryTests {
     (event.bytes, event.device) = (5, "phone")
     #expect(Language.chinese { VaultHistory.line(event.json) }.hasSuffix("  a  已从 phone 收到 5 B"))
     var failure = VaultHistory.Event(.failed, "a", at: 0)
-    failure.note = "the home is busy with other chunks"
+    // It was kept in English, with what it names.
+    failure.note = "/a is a folder; move it away, or forget the file"
     #expect(
       Language.japanese { VaultHistory.line(failure.json) }
-        .hasSuffix("  a  失敗しました：データフォルダがほかのチャンクを処理しています"))
+        .hasSuffix("  a  失敗しました：/a はフォルダです。移動するか、ファイルの同期を停止してください（lockstep vault forget）"))
   }
 }
