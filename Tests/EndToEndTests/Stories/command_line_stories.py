@@ -46,7 +46,7 @@ def story_every_command_explains_itself():
         run("--version").stdout)
     assert run("version").stdout == run("-V").stdout == run("--version").stdout
     usual, full = (run("agent", "status", flag).stdout for flag in ("--help", "--help-all"))
-    assert "  --clock-offset" not in usual and "  --clock-offset SECONDS" in full, full
+    assert "  --clock-offset SECONDS" not in usual and "  --clock-offset SECONDS" in full, full
     assert full.startswith(usual) and "\nFor tests:\n" in full, full
 
 
