@@ -33,8 +33,8 @@ struct PageBundleTests {
   /// good.
   @Test func thePageIsInTheProgramAsFewFiles() throws {
     let files = PageBundle.page
-    // Three views and two languages are loaded later.
-    let kinds = ["html", "js", "css"] + Array(repeating: "js", count: 5)
+    // Five views and two languages are loaded later.
+    let kinds = ["html", "js", "css"] + Array(repeating: "js", count: 7)
     #expect(files.map { $0.path.split(separator: ".").last.map(String.init) } == kinds)
     #expect(files.map(\.isImmutable) == kinds.map { $0 != "html" })
     #expect(Set(files.map(\.path)).count == files.count)

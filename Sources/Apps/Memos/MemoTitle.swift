@@ -46,7 +46,8 @@ package enum MemoTitle {
     return nil
   }
 
-  /// Returns the text without the mark, by the standard library's core alone, as all of this module.
+  /// Returns the text without the mark. Uses the core of the standard library alone, as the whole
+  /// module does.
   private static func removing(_ mark: String, from text: String) -> String {
     var result = ""
     var rest = text[...]

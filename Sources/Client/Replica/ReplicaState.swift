@@ -133,17 +133,9 @@ struct ReplicaState {
     case .decide(let order, let key, let keepLocal):
       return .edited(order, try decide(key, keepLocal: keepLocal, job.clock))
     case .perform(let order, let app, let appOrder):
-      let language = Language(ofRequest: appOrder)
-      let result = try language { () throws(StorageError) in
-        try performAppOrder(appOrder.withoutLanguage, by: app, job.clock)
-      }
-      return .answered(order, result)
+      return .answered(order, try performAppOrder(appOrder, by: app, job.clock))
     case .show(let order, let app, let question):
-      let language = Language(ofRequest: question)
-      let result = try language { () throws(StorageError) in
-        try appView(question.withoutLanguage, by: app, job.clock)
-      }
-      return .answered(order, result)
+      return .answered(order, try answerAppQuery(question, by: app, job.clock))
     case .nameDevices(let names):
       try storeDeviceNames(names)
       return .done
@@ -417,7 +409,27 @@ extension JSONValue {
 
 /// Orders of a user to an app: computed from the device's records, in one transaction.
 extension ReplicaState {
-  mutating func performAppOrder(_ order: JSONValue, by name: String, _ clock: ClockReading)
+  /// Performs an order in the language of the person who sends it.
+  fileprivate mutating func performAppOrder(
+    _ order: JSONValue, by name: String, _ clock: ClockReading
+  ) throws(StorageError) -> Result<AppView, EditFailure> {
+    let language = Language(ofRequest: order)
+    return try language { () throws(StorageError) in
+      try runAppOrder(order.withoutLanguage, by: name, clock)
+    }
+  }
+
+  /// Returns a view in the language of the person who asks.
+  fileprivate func answerAppQuery(
+    _ question: JSONValue, by name: String, _ clock: ClockReading
+  ) throws(StorageError) -> Result<AppView, EditFailure> {
+    let language = Language(ofRequest: question)
+    return try language { () throws(StorageError) in
+      try appView(question.withoutLanguage, by: name, clock)
+    }
+  }
+
+  private mutating func runAppOrder(_ order: JSONValue, by name: String, _ clock: ClockReading)
     throws(StorageError) -> Result<AppView, EditFailure>
   {
     guard identity != nil else { return .failure(.notJoined) }

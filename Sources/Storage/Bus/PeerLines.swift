@@ -4,8 +4,8 @@ import LockstepModel
 ///
 /// Each relay numbers its notices, and tells their number every second (a beat). So a relay knows
 /// that it has missed a notice when a number is left out, at the latest with the next beat, and
-/// asks the store for its accounts only then. A relay that has stopped may have committed something that
-/// it did not announce: the end of its beats counts as a missed notice.
+/// asks the store for its accounts only then. A relay that has stopped may have committed something
+/// that it did not announce: the end of its beats counts as a missed notice.
 ///
 /// Notices may come twice, late, or in another order; then the relay asks once too often.
 package struct PeerLines: Sendable {

@@ -71,7 +71,7 @@ struct TimerSettingsTests {
       Language.japanese { settings.view.lines.first } == "focusMinutes          25  集中の時間")
     #expect(Language.japanese { settings.view.json } == settings.view.json)
     #expect(
-      throws: EditRefusal("“soon”不能用作休息的自动开始；请输入 true 或 false")
+      throws: EditRefusal("“\"soon\"”不能用作休息的自动开始；请输入 true 或 false")
     ) { try Language.chinese { try TimerSettings.changes(["autoStart": "soon"]) } }
   }
 
