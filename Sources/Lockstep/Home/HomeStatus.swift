@@ -282,10 +282,19 @@ package struct HomeStatus {
       .map { title, text in HomeStatus.row(title, text) }.joined(separator: "\n")
   }
 
-  /// Returns a line of the status: the title in a column of ten, and the text.
+  /// Returns a line of the status: the title in a column, and the text.
   package static func row(_ title: String, _ text: String) -> String {
-    let width = title.reduce(0) { $0 + ($1.isASCII ? 1 : 2) }
-    return title + String(repeating: " ", count: max(1, 10 - width)) + text
+    title + String(repeating: " ", count: max(1, titleColumns - width(of: title))) + text
+  }
+
+  /// Width of the titles' column: ten, or more in a language whose titles are wider.
+  private static var titleColumns: Int {
+    let titles = [localized("device"), localized("account"), localized("relay"), localized("sync")]
+    return max(10, (titles.map(width).max() ?? 0) + 2)
+  }
+
+  private static func width(of title: String) -> Int {
+    title.reduce(0) { $0 + ($1.isASCII ? 1 : 2) }
   }
 
   private var scopeRow: (String, String)? {

@@ -20,8 +20,8 @@ def story_a_device_speaks_the_language_of_the_system_and_programs_read_the_same(
         assert "デバイスになりました" in joined and "データフォルダ" in joined, joined
         status = run("agent", "status", home=home, environment=JAPANESE).stdout
         lines = status.splitlines()
-        assert lines[0].startswith("デバイス  phone (") and lines[1].startswith("アカウント "), status
-        assert any(line.startswith("同期      同期済み") for line in lines), status
+        assert lines[0].startswith("デバイス    phone (") and lines[1].startswith("アカウント "), status
+        assert any(line.startswith("同期        同期済み") for line in lines), status
         assert any(line.startswith("鍵 ") for line in lines), status
         devices = run("agent", "devices", home=home, environment=JAPANESE).stdout
         assert devices.startswith("デバイス ") and "（このデバイス）" in devices, devices

@@ -34,12 +34,12 @@ struct HomeStatusTests {
     }
     #expect(
       Language.japanese { offline.text(wall: 5_000) } == """
-        デバイス  phone (\(identity.credentials.device.text))
-        アカウント \(identity.credentials.account.text)
-        リレー    http://relay:5625
-        同期      オフライン 5秒（接続が拒否されました）、未送信2件
-        拒否      Memos/m1：1 件として保存するには大きすぎます。分割してください
-        再試行    lockstep agent sync
+        デバイス    phone (\(identity.credentials.device.text))
+        アカウント  \(identity.credentials.account.text)
+        リレー      http://relay:5625
+        同期        オフライン 5秒（接続が拒否されました）、未送信2件
+        拒否        Memos/m1：1 件として保存するには大きすぎます。分割してください
+        再試行      lockstep agent sync
         """)
     #expect(
       Language.chinese { offline.text(wall: 5_000) } == """
