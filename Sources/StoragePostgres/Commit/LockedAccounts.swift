@@ -105,7 +105,7 @@ final class LockedAccounts {
   }
 
   func readLookup(from rows: [PostgresRows]) {
-    for (id, account, run) in rows[0].all({ row in
+    for (id, account) in rows[0].all({ row in
       var head = AccountHead(row, from: 1)
       head.run = row.bits(5)
       head.rangeStart = row.integer(6)
@@ -114,19 +114,20 @@ final class LockedAccounts {
         Known(
           head: head, chunkBytes: row.integer(4),
           use: AccountUse(
-            bytes: row.integer(8), records: row.integer(9), batches: row.integer(10)),
+            bytes: row.integer(7), records: row.integer(8), batches: row.integer(9)),
           plan: Plan(
-            zones: nil, bytes: row.isNull(11) ? nil : row.integer(11),
-            records: row.isNull(12) ? nil : row.integer(12))),
-        row.bits(7)
+            zones: nil, bytes: row.isNull(10) ? nil : row.integer(10),
+            records: row.isNull(11) ? nil : row.integer(11)))
+      )
+    }) { known[id] = account }
+    for (id, device, run) in rows[1].all({ row in
+      (
+        AccountID(rawValue: row.bits(0)), DeviceID(rawValue: row.bits(1)),
+        row.isNull(2) ? nil : row.bits(2)
       )
     }) {
-      known[id] = account
-      self.run = run
+      if let run { self.run = run } else { members[id, default: []].insert(device) }
     }
-    for (id, device) in rows[1].all({ row in
-      (AccountID(rawValue: row.bits(0)), DeviceID(rawValue: row.bits(1)))
-    }) { members[id, default: []].insert(device) }
   }
 
   /// Sorts the accounts before it locks them. Also finds the account of a redeemed pairing code.
@@ -134,19 +135,23 @@ final class LockedAccounts {
     "lock accounts",
     """
     SELECT account, generation, newest, forgotten, chunk_bytes, run, range_start,
-      (SELECT run FROM opening WHERE one), record_bytes, record_count, batch_count, quota_bytes,
-      quota_records
+      record_bytes, record_count, batch_count, quota_bytes, quota_records
     FROM accounts
     WHERE account = ANY (ARRAY(
       SELECT unnest($1::bigint[])
       UNION SELECT account FROM pairings WHERE code_hash = ANY ($2::bytea[])))
     ORDER BY account FOR UPDATE
     """)
+  /// Members, and in a row of its own the run in which relays write. A statement that waits for a
+  /// row reads the other tables as they were before, so the run is read after the lock: an account
+  /// would else go back to a run that has ended.
   private static let devices = PostgresStatement(
     "members",
     """
-    SELECT account, device FROM unnest($1::bigint[], $2::bigint[]) AS asked (account, device)
+    SELECT account, device, NULL::bigint
+    FROM unnest($1::bigint[], $2::bigint[]) AS asked (account, device)
     JOIN devices USING (account, device)
+    UNION ALL SELECT NULL, NULL, run FROM opening WHERE one
     """)
 }
 
