@@ -75,12 +75,16 @@ class Cluster(System):
         self.database = Database(self.folder, self.run_log)
         self.database.make()
         self.run_log.info(f"the database listens on {self.database.socket}")
-        for number in range(1, self.options.relays + 1):
-            # Alternates between the Unix socket and TCP, because their failures differ.
+        # Alternates between the Unix socket and TCP, because their failures differ.
+        self.launch_relays([self.database.loopback_url if number % 2 else self.database.url
+                            for number in range(self.options.relays)], self.database.environment)
+
+    def launch_relays(self, stores, environment=None):
+        """One relay for each address of the database."""
+        for number, store in enumerate(stores, 1):
             relay = SharedRelay(
-                self.options.binary, self.database.url if number % 2 else
-                self.database.loopback_url, self.folder, self.run_log, f"relay-{number}")
-            relay.environment = self.database.environment
+                self.options.binary, store, self.folder, self.run_log, f"relay-{number}")
+            relay.environment = environment or {}
             with relay.lock:
                 relay.launch()
             self.relays.append(relay)
@@ -91,13 +95,16 @@ class Cluster(System):
     def make(self):
         super().make()
         for account, stored in self.writers.stored.items():
-            self.followers.append(Follower(
-                self, account, stored.token, random.Random(f"{self.options.seed} {account}")))
+            self.followers.append(self.make_follower(
+                account, stored.token, random.Random(f"{self.options.seed} {account}")))
         for follower in self.followers:
             follower.start()
 
     def make_writer(self, *words):
         return RoamingWriter(self, *words)
+
+    def make_follower(self, *words):
+        return Follower(self, *words)
 
     def make_stored(self, account, token):
         return SharedRecords(account, token, self.relays)

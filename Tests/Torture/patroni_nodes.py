@@ -138,6 +138,7 @@ class Node:
             "--initial-cluster", ",".join(f"{each.name}=http://{each.address}:2380"
                                           for each in nodes),
             "--initial-cluster-token", SCOPE, "--log-level", "warn",
+            "--enable-v2",
             # Slow enough for a busy computer.
             "--heartbeat-interval", "200", "--election-timeout", "2000")
 
@@ -162,7 +163,9 @@ class Node:
             "scope": SCOPE, "name": self.name,
             "restapi": {"listen": f"{self.address}:8008",
                         "connect_address": f"{self.address}:8008"},
-            "etcd3": {"hosts": [f"{each.address}:2379" for each in nodes]},
+            # Patroni before 3.0.3 overwrites the key of another leader in version 3 of etcd's
+            # interface, after a time without etcd: two nodes then lead (its pull request 2689).
+            "etcd": {"hosts": [f"{each.address}:2379" for each in nodes]},
             "bootstrap": {"dcs": shared, "initdb": [{"encoding": "UTF8"}, {"locale": "C"}]},
             "postgresql": {
                 "listen": f"{self.address}:5432", "connect_address": f"{self.address}:5432",
@@ -226,12 +229,13 @@ class Node:
                    f"{program} of {self.name} does not end", 30)
         return count
 
-    def drop_from(self, address, program):
-        """Receives nothing more of this program's traffic, neither requests nor answers, from
-        this address, without any error to the sender."""
+    @staticmethod
+    def rule(address, program):
+        """Rule that drops this program's traffic from an address, requests and answers, without
+        any error to the sender."""
         ports = ",".join(str(port) for port in PORTS[program])
-        self.run("iptables", "-w", "-A", "INPUT", "-s", address, "-p", "tcp", "-m", "multiport",
-                 "--ports", ports, "-j", "DROP")
+        return ["INPUT", "-s", address, "-p", "tcp", "-m", "multiport", "--ports", ports,
+                "-j", "DROP"]
 
     def heal(self):
         self.run("iptables", "-w", "-F", "INPUT")
@@ -338,6 +342,7 @@ class Nodes:
 
     def start(self):
         """Starts all programs that do not run, and removes all faults of networks."""
+        run("iptables", "-w", "-F", "INPUT")
         for node in self.all:
             node.heal()
             for program in PORTS:

@@ -97,11 +97,14 @@ class RoamingWriter(Writer):
             return
         for name, tag in own.items():
             if tags.get(name) != tag:
-                self.run_log.order_violation(
+                self.report_missing(
                     f"writer {self.number} was told {name} with tag {tag}, and "
                     f"{relay.name} gave it with {tags.get(name)} after that")
         self.run_log.count("saves asked of another relay at once, and there",
                            sum(tags.get(name) == tag for name, tag in own.items()))
+
+    def report_missing(self, words):
+        self.run_log.order_violation(words)
 
     def is_expected(self, status, expected, body):
         if status not in expected and status not in LATER:
@@ -171,11 +174,14 @@ class Follower(threading.Thread):
         answer = self.connection.getresponse()
         status, page = answer.status, json.loads(answer.read())
         if status != 200:
-            if status not in LATER:
-                self.run_log.violation(f"{self.name} was answered {status} {page}")
+            self.refuse(status, page)
             return False
         self.apply_answer(page, before)
         return True
+
+    def refuse(self, status, problem):
+        if status not in LATER:
+            self.run_log.violation(f"{self.name} was answered {status} {problem}")
 
     def apply_answer(self, page, before):
         last = position(self.since)[1] if self.since else 0

@@ -33,10 +33,12 @@ class Sandbox:
         self.disks, self.failing = [], {}
         self.network, self.no_network = None, None
         self.no_namespaces = self.no_images = self.no_shim = None
+        # The nodes of a database that fails over are in a network of this run.
+        self.needs_network = options.patroni
         self.enter_namespaces(wanted)
         self.relay_location = self.make_location(wanted)
         self.library = None
-        if wanted & {"disk-errors", "replay"} or (options.sabotage and not options.postgres):
+        if wanted & {"disk-errors", "replay"} or (options.sabotage and not options.is_shared):
             try:
                 self.library = shim.library(root)
             except shim.NoCompiler as reason:
@@ -44,7 +46,7 @@ class Sandbox:
         self.make_disks(wanted)
 
     def enter_namespaces(self, wanted):
-        if not wanted & {"disk-full", "wire", "power"}:
+        if not wanted & {"disk-full", "wire", "power"} and not self.needs_network:
             self.no_namespaces = "not wanted"
             return
         try:

@@ -11,10 +11,13 @@ import time
 
 import database
 import faults
+import patroni_nodes
 from cluster import Cluster
+from failover_cluster import FailoverCluster
 from fault_backup import BackupFault
 from fault_database import BusFault, DatabaseFault
 from fault_disk import DiskErrorsFault, DiskFullFault
+from fault_failover import LeaderFault, PartitionFault, QuorumFault, SwitchoverFault
 from fault_network import ClockFault, NetworkFault
 from fault_power import PowerFault
 from fault_replay import ReplayFault
@@ -30,6 +33,8 @@ FAULTS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.ProxyF
           RollbackFault]
 FAULTS_OF_CLUSTERS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.ProxyFault,
                       ClockFault, DatabaseFault, BusFault]
+FAULTS_OF_NODES = [LeaderFault, PartitionFault, QuorumFault, SwitchoverFault, faults.KillFault,
+                   faults.StopFault, faults.ProxyFault, ClockFault]
 # The other faults, and the reason why a cluster does not have them.
 NOT_OF_CLUSTERS = {
     **{kind.name: "it needs a store in a folder; the database server manages its own files"
@@ -45,6 +50,11 @@ With --postgres, several relays share one temporary PostgreSQL server, which
 also dies and restarts. Devices use any relay at any time: writers change from
 relay to relay, and read from other relays what one has just acknowledged.
 
+With --patroni, they share three PostgreSQL nodes with Patroni and etcd, each in
+a network of its own (as root), whose leader dies, freezes and is cut off.
+Commits wait for a replica, so nothing may be lost. With --asynchronous they do
+not: the run counts what the database lost, and what the devices brought back.
+
 Faults that this machine does not permit are skipped and reported as such.
 Mounts and networks are private to the run (Linux namespaces).
 """
@@ -56,6 +66,8 @@ different or out of order, or a process ended by itself; 2 a wrong option;
 # Seconds of edits under faults in a round; then everything becomes idle and is checked. The rounds
 # of a short run are shorter, so that each fault occurs.
 ROUND_SECONDS, ROUNDS_AT_LEAST = (6, 40), 8
+# The same for nodes: another leader is promoted only after some time.
+NODE_ROUND_SECONDS = (25, 45)
 
 
 def options():
@@ -79,18 +91,29 @@ def options():
                         "a wrong tag and token), to verify that the checks can fail")
     parser.add_argument("--postgres", action="store_true",
                         help="several relays on one PostgreSQL, instead of one with a folder")
+    parser.add_argument("--patroni", action="store_true",
+                        help="several relays on three PostgreSQL nodes that fail over")
+    parser.add_argument("--asynchronous", action="store_true",
+                        help="with --patroni: commits wait for no replica")
     parser.add_argument("--relays", type=int, metavar="N",
-                        help="number of relays with --postgres, from 1 to 16 (default: 3)")
+                        help="number of relays with --postgres or --patroni, from 1 to 16 "
+                        "(default: 3)")
     parser.add_argument("--keep", action="store_true",
                         help="keep the run's folder, with all logs")
     parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
     given = parser.parse_args()
-    if given.relays is not None and not given.postgres:
+    if given.postgres and given.patroni:
+        parser.error("--postgres and --patroni exclude one another; remove one")
+    if given.asynchronous and not given.patroni:
+        parser.error("--asynchronous: this needs nodes that replicate; add --patroni")
+    given.is_shared = given.postgres or given.patroni
+    if given.relays is not None and not given.is_shared:
         parser.error("--relays: several need a store that they can share; add --postgres")
     given.relays = 3 if given.relays is None else given.relays
     if not 1 <= given.relays <= 16:
         parser.error("--relays: from 1 to 16")
-    kinds = FAULTS_OF_CLUSTERS if given.postgres else FAULTS
+    kinds = (FAULTS_OF_NODES if given.patroni else
+             FAULTS_OF_CLUSTERS if given.postgres else FAULTS)
     names = [kind.name for kind in kinds]
     wanted = [word for word in given.only.split(",") if word] or names
     for word in wanted:
@@ -113,6 +136,9 @@ def main(root):
         print("scripts/torture: there is no PostgreSQL server here to run (Debian's is "
               "'postgresql'); without --postgres none is needed", file=sys.stderr)
         return 3
+    if given.patroni and patroni_nodes.missing():
+        print(f"scripts/torture: {patroni_nodes.missing()}", file=sys.stderr)
+        return 3
     given.binary = os.path.abspath(given.binary) if given.binary else subprocess.run(
         [os.path.join(root, "scripts", "build")], stdout=subprocess.PIPE, text=True,
         check=True).stdout.strip()
@@ -127,7 +153,8 @@ def main(root):
         if given.postgres and not given.only:
             for name, reason in NOT_OF_CLUSTERS.items():
                 run_log.skip(name, reason)
-        system = (Cluster if given.postgres else System)(given, run_log, ledger, sandbox)
+        kind = (FailoverCluster if given.patroni else Cluster if given.postgres else System)
+        system = kind(given, run_log, ledger, sandbox)
         system.make()
         available = faults.available_faults(given.kinds, system, run_log)
         rounds(system, available, given)
@@ -169,7 +196,10 @@ def rounds(system, available, given):
     rng, run_log = system.rng, system.run_log
     schedule = faults.FaultSchedule(available, rng)
     end = run_log.begun + given.minutes * 60
-    longest = max(8, min(ROUND_SECONDS[1], given.minutes * 60 / ROUNDS_AT_LEAST))
+    shortest, longest = NODE_ROUND_SECONDS
+    if not given.patroni:
+        shortest = ROUND_SECONDS[0]
+        longest = max(8, min(ROUND_SECONDS[1], given.minutes * 60 / ROUNDS_AT_LEAST))
     if not available:
         raise RunError("there is no fault that this machine can do")
     while system.rounds == 0 or time.monotonic() < end:
@@ -177,7 +207,8 @@ def rounds(system, available, given):
         if given.sabotage and system.rounds == 1:
             system.sabotage()
         left = end - time.monotonic()
-        until = time.monotonic() + min(rng.uniform(ROUND_SECONDS[0], longest), max(5, left))
+        until = time.monotonic() + min(
+            rng.uniform(shortest, longest), max(25 if given.patroni else 5, left))
         selected = schedule.next_faults(rng.choice([1, 2, 3, 3, 4]))
         begun = time.monotonic()
         threads = [
