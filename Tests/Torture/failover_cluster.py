@@ -145,8 +145,8 @@ class PromotionWatch(threading.Thread):
         self.cluster.report_lost(sorted(lost), when)
 
     def add_told(self, names):
-        """Saves that a relay told their writer to be lost; the database may have been replaced again
-        before it was compared."""
+        """Saves that a relay told their writer to be lost; another promotion may have prevented
+        the comparison."""
         with self.lock:
             unknown = [name for name in names if name not in self.missing]
             self.missing.update(unknown)
@@ -167,7 +167,8 @@ class FailoverCluster(Cluster):
         self.promotions_checked = 0
         # Saves that another relay lacked, with the time.
         self.absences = []
-        self.launch_relays([self.nodes.url] * self.options.relays)
+        # Relays try the nodes in different orders: if two lead, they may use both.
+        self.launch_relays([self.nodes.url(number) for number in range(self.options.relays)])
 
     def make(self):
         super().make()

@@ -60,6 +60,13 @@ def missing():
     return None
 
 
+def interface_of_etcd():
+    """Patroni before 3.0.3 overwrites the key of another leader in version 3 of the interface,
+    after a time without etcd: two nodes then lead (its pull request 2689)."""
+    version = [int(number) for number in re.findall(r"\d+", run("patroni", "--version"))]
+    return "etcd3" if version >= [3, 0, 3] else "etcd"
+
+
 def found(program):
     return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin:/usr/local/sbin")
 
@@ -157,15 +164,15 @@ class Node:
         shared = {
             "ttl": TTL, "loop_wait": LOOP_WAIT, "retry_timeout": RETRY_TIMEOUT,
             "master_start_timeout": START_TIMEOUT, "maximum_lag_on_failover": 256 << 20,
-            "synchronous_mode": is_synchronous,
+            # Not strict, a leader commits alone if it has no replica, and for a second after its
+            # Patroni was started again: acknowledged saves would be lost if another node led.
+            "synchronous_mode": is_synchronous, "synchronous_mode_strict": is_synchronous,
             "postgresql": {"use_pg_rewind": True, "use_slots": True, "parameters": SETTINGS}}
         settings = {
             "scope": SCOPE, "name": self.name,
             "restapi": {"listen": f"{self.address}:8008",
                         "connect_address": f"{self.address}:8008"},
-            # Patroni before 3.0.3 overwrites the key of another leader in version 3 of etcd's
-            # interface, after a time without etcd: two nodes then lead (its pull request 2689).
-            "etcd": {"hosts": [f"{each.address}:2379" for each in nodes]},
+            interface_of_etcd(): {"hosts": [f"{each.address}:2379" for each in nodes]},
             "bootstrap": {"dcs": shared, "initdb": [{"encoding": "UTF8"}, {"locale": "C"}]},
             "postgresql": {
                 "listen": f"{self.address}:5432", "connect_address": f"{self.address}:5432",
@@ -267,9 +274,10 @@ class Nodes:
         identity = unprivileged()
         self.all = [Node(number, self.folder, identity) for number in range(1, COUNT + 1)]
 
-    @property
-    def url(self):
-        hosts = ",".join(node.address for node in self.all)
+    def url(self, first=0):
+        """The store of a relay that tries this node first."""
+        nodes = self.all[first % COUNT:] + self.all[:first % COUNT]
+        hosts = ",".join(node.address for node in nodes)
         return f"postgres://{USER}@{hosts}/{NAME}?target_session_attrs=read-write"
 
     def make(self):
