@@ -92,6 +92,7 @@ class AccountComparison:
     """Comparison for one account at one moment."""
 
     def __init__(self, system, account, state, records, when):
+        self.system = system
         self.ledger, self.run_log, self.when = system.ledger, system.run_log, when
         self.account, self.state = account, state
         self.fields = {key: json.loads(value[2]) for key, value in records.items()}
@@ -154,7 +155,7 @@ class AccountComparison:
         elif entry.removal == "made":
             self.count("removed again by a person", entry.outcome == MADE)
             if count:
-                self.run_log.violation(f"{self.when}: removed, and yet there: {words}")
+                self.system.report_returned(f"{self.when}: removed, and yet there: {words}")
         elif count == 0 and entry.outcome == MADE and not entry.removal:
             if entry.kind == ITEM:
                 missing_items.append(entry)

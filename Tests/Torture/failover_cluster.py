@@ -98,7 +98,8 @@ class PromotionWatch(threading.Thread):
         super().__init__(daemon=True, name="promotions")
         self.cluster, self.run_log = cluster, cluster.run_log
         self.lock = threading.Lock()
-        self.timeline, self.promotions, self.times = 1, 0, []
+        # Times of the promotions that were noticed.
+        self.timeline, self.times = 1, []
         # Tag of each save as last acknowledged, or as last found in the database.
         self.tags = {}
         # Saves that the database lost, and of which no copy has come back yet.
@@ -110,10 +111,8 @@ class PromotionWatch(threading.Thread):
             for node in self.cluster.nodes.all:
                 timeline = node.timeline()
                 if timeline and timeline > self.timeline:
-                    self.promotions += timeline - self.timeline
                     self.timeline = timeline
                     self.times.append(time.monotonic())
-                    self.run_log.count("promotions")
                     self.compare(node, f"the promotion of {node.name}")
             self.cluster.gate.over.wait(0.3)
 
@@ -193,6 +192,13 @@ class FailoverCluster(Cluster):
                 self.pauses.append(pause)
             self.last_save = now
 
+    def report_returned(self, words):
+        """In asynchronous mode, a device may bring back what another one had removed."""
+        if self.options.asynchronous:
+            self.run_log.count("removed by a person, and brought back after a loss")
+        else:
+            super().report_returned(words)
+
     def report_lost(self, names, when):
         """Acknowledged saves are not in the database."""
         if not names:
@@ -229,10 +235,11 @@ class FailoverCluster(Cluster):
         leader = self.nodes.leader()
         if leader:
             self.watch.compare(leader, when)
-        if self.options.asynchronous and self.watch.promotions != self.promotions_checked:
+        promotions = sum(node.promotions() for node in self.nodes.all)
+        if self.options.asynchronous and promotions != self.promotions_checked:
             self.accept_new_tags()
-        self.promotions_checked = self.watch.promotions
-        self.check_generations(when)
+        self.promotions_checked = self.run_log.counts["promotions"] = promotions
+        self.check_generations(when, promotions)
         self.check_absences()
         super().check_saves(when)
         with self.watch.lock:
@@ -277,9 +284,8 @@ class FailoverCluster(Cluster):
             else:
                 self.run_log.order_violation(words)
 
-    def check_generations(self, when):
+    def check_generations(self, when, promotions):
         for account, known in sorted(self.newest_tokens.generations.items()):
-            if len(known) > 1 + self.watch.promotions:
-                self.run_log.order_violation(
-                    f"{when}: {account} had {len(known)} generations after "
-                    f"{self.watch.promotions} promotions")
+            if len(known) > 1 + promotions:
+                self.run_log.order_violation(f"{when}: {account} had {len(known)} generations "
+                                             f"after {promotions} promotions")

@@ -159,6 +159,12 @@ class Node:
 
     def write_settings(self, nodes, is_synchronous):
         """Patroni's settings; JSON is a subset of YAML."""
+        # Two nodes that are promoted one after the other must not begin the same timeline: the
+        # histories of timelines are archived, in one place.
+        archive = os.path.join(os.path.dirname(self.folder), "archive")
+        archiving = {
+            "archive_mode": "on",
+            "archive_command": f"case %f in *.history) cp %p {archive}/%f;; esac"}
         trusted = ["local all all trust", f"host all all {NETWORK}.0/24 trust",
                    f"host replication all {NETWORK}.0/24 trust"]
         shared = {
@@ -167,7 +173,9 @@ class Node:
             # Not strict, a leader commits alone if it has no replica, and for a second after its
             # Patroni was started again: acknowledged saves would be lost if another node led.
             "synchronous_mode": is_synchronous, "synchronous_mode_strict": is_synchronous,
-            "postgresql": {"use_pg_rewind": True, "use_slots": True, "parameters": SETTINGS}}
+            "postgresql": {"use_pg_rewind": True, "use_slots": True,
+                           "parameters": {**SETTINGS, **archiving},
+                           "recovery_conf": {"restore_command": f"cp {archive}/%f %p"}}}
         settings = {
             "scope": SCOPE, "name": self.name,
             "restapi": {"listen": f"{self.address}:8008",
@@ -211,6 +219,10 @@ class Node:
         except OSError:
             return None
         return int(rows[0][0]) if rows else None
+
+    def promotions(self):
+        """Number of times that this node became a leader, also if nobody noticed."""
+        return self.log_text("patroni").count("selected new timeline ID")
 
     def log_text(self, program):
         try:
@@ -271,8 +283,8 @@ class Nodes:
     def __init__(self, folder, is_synchronous=True):
         self.folder = os.path.join(folder, "nodes")
         self.is_synchronous = is_synchronous
-        identity = unprivileged()
-        self.all = [Node(number, self.folder, identity) for number in range(1, COUNT + 1)]
+        self.identity = unprivileged()
+        self.all = [Node(number, self.folder, self.identity) for number in range(1, COUNT + 1)]
 
     def url(self, first=0):
         """The store of a relay that tries this node first."""
@@ -287,6 +299,9 @@ class Nodes:
         run("ip", "link", "add", BRIDGE, "type", "bridge")
         run("ip", "address", "add", f"{OWN_ADDRESS}/24", "dev", BRIDGE)
         run("ip", "link", "set", BRIDGE, "up")
+        archive = os.path.join(self.folder, "archive")
+        os.mkdir(archive, 0o700)
+        os.chown(archive, self.identity["user"], self.identity["group"])
         for node in self.all:
             node.make()
             node.write_settings(self.all, self.is_synchronous)

@@ -220,6 +220,10 @@ class System:
         exports.compare(self, when)
         self.check_saves(when)
 
+    def report_returned(self, words):
+        """A record that was removed is there."""
+        self.run_log.violation(words)
+
     def check_saves(self, when):
         for account, stored in self.writers.stored.items():
             stored.read(self.relay)
