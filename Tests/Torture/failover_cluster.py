@@ -15,6 +15,8 @@ from writers import COUNTER, ZONE, StoredRecords
 
 # Shorter times without an acknowledged save are usual on a busy computer.
 PAUSE_SECONDS = 2
+# Time after which a person would have a replica copied anew.
+STUCK_SECONDS = 45
 # Time around a promotion in which two leaders may answer.
 PROMOTION_SECONDS = 60
 
@@ -47,19 +49,25 @@ class FailoverTokens(NewestTokens):
 class ReplicatedDatabase:
     """The nodes, with the methods of a single server that a cluster uses."""
 
-    def __init__(self, nodes):
-        self.nodes, self.lock = nodes, threading.RLock()
+    def __init__(self, nodes, run_log):
+        self.nodes, self.run_log, self.lock = nodes, run_log, threading.RLock()
 
     def start(self):
         """Ends all faults, and waits until there are a leader and two replicas."""
-        deadline = time.monotonic() + READY_SECONDS
+        renewal = time.monotonic() + STUCK_SECONDS
 
         def is_healthy():
+            nonlocal renewal
             self.nodes.start()
-            return self.nodes.is_healthy() or time.sleep(0.5)
+            if self.nodes.is_healthy():
+                return True
+            if time.monotonic() > renewal:
+                renewal += STUCK_SECONDS
+                self.run_log.count("replicas that could not follow, and were copied anew",
+                                   self.nodes.copy_stuck())
+            return time.sleep(0.5)
 
-        wait_until(is_healthy, lambda: self.nodes.explain("patroni"),
-                   max(1, deadline - time.monotonic()))
+        wait_until(is_healthy, lambda: self.nodes.explain("patroni"), READY_SECONDS)
 
     def check_running(self):
         return True
@@ -155,7 +163,7 @@ class PromotionWatch(threading.Thread):
 class FailoverCluster(Cluster):
     def make_relays(self):
         self.nodes = Nodes(self.folder, not self.options.asynchronous)
-        self.database = ReplicatedDatabase(self.nodes)
+        self.database = ReplicatedDatabase(self.nodes, self.run_log)
         self.nodes.make()
         self.run_log.info(f"the nodes are ready, and {self.nodes.leader().name} leads")
         self.newest_tokens = FailoverTokens(self.run_log)

@@ -378,6 +378,22 @@ class Nodes:
         body = {"leader": leader.name, "candidate": candidate.name}
         return ask(leader.address, 8008, "POST", "/switchover", body, seconds=60)
 
+    def copy_stuck(self):
+        """Has those replicas copied from the leader that do not follow it; returns their number."""
+        members = self.members()
+        leader = self.leader()
+        timeline = members.get(leader.name, {}).get("timeline") if leader else None
+        if not timeline:
+            return 0
+        stuck = [node for node in self.all
+                 if node is not leader and members.get(node.name, {}).get("timeline") != timeline]
+        for node in stuck:
+            try:
+                ask(node.address, 8008, "POST", "/reinitialize", {"force": True})
+            except (OSError, http.client.HTTPException):
+                continue
+        return len(stuck)
+
     def end(self):
         for node in self.all:
             node.end()
