@@ -56,7 +56,7 @@ def missing():
         packages.add("postgresql")
     if packages:
         return (f"not installed: {', '.join(sorted(packages))}; "
-                "scripts/libraries --tests installs them")
+                "scripts/libraries --cluster installs them")
     return None
 
 
