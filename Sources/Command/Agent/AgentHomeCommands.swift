@@ -284,8 +284,7 @@ enum AgentSyncCommand {
       var status = try sync(session)
       // No process has scanned the vault's files yet: upload local writes, apply downloads, and
       // sync the records that result.
-      if session.isHolder, try !VaultFileStatus.all(session.send(.mirrorStatus)).isEmpty {
-        _ = try session.send(.mirror(["do": "look"]))
+      if session.isHolder, checkFiles(session) {
         _ = try VaultWait(
           AgentCommand.folder(arguments), names: nil, milliseconds: patienceMilliseconds)
         status = try sync(session)
@@ -294,6 +293,17 @@ enum AgentSyncCommand {
         arguments[AgentCommand.json]
           ? status.json.text : status.line(wall: SystemClock.moment().wall))
       return status.isInSync ? .success : .failure
+    }
+  }
+
+  /// Starts a check of the vault's files. Returns false if the home keeps none. The mirror answers
+  /// once it has read which files it keeps: its state says nothing before.
+  private static func checkFiles(_ session: HomeSession) -> Bool {
+    do throws(CommandFailure) {
+      return (try session.send(.mirror(["do": "look"]))["files"]?.int64 ?? 0) > 0
+    } catch {
+      // A device without the vault, or a vault that cannot be used, which its own commands tell.
+      return false
     }
   }
 

@@ -849,6 +849,25 @@ def story_a_vault_with_a_key_of_its_own_moves_into_the_sealed_zone():
         assert text_in(paths["changed.db"]) == "written on the tablet"
 
 
+def story_a_sync_does_not_end_before_it_knows_the_files():
+    """The list of the home's files is read on another thread, which is slow here."""
+    with sealed_account() as (directory, relay, phone):
+        laptop = Home(os.path.join(directory, "laptop"))
+        join(relay, laptop, offer(phone)["code"])
+        path, copy = (os.path.join(directory, name) for name in ("vault.db", "copy.db"))
+        write(path, "the first text")
+        phone.run("vault", "add", path)
+        write(path, "written while nothing ran")
+        slowly = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=openat", "-P",
+                  os.path.join(phone.path, "vault.json"), "-e",
+                  "inject=openat:delay_enter=300000"]
+        done = subprocess.run([*slowly, LOCKSTEP, "agent", "sync", "--home", phone.path],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0 and "in sync" in done.stdout, done
+        laptop.run("vault", "add", copy, "--name", "vault.db")
+        assert text_in(copy) == "written while nothing ran"
+
+
 def vault_files(home):
     """The names of the vault's files that the home can read."""
     shown = json.loads(home.run("vault", "list", "--json"))

@@ -64,8 +64,8 @@ class AwayStories(Story):
         person = self.visitor()
         person.make_account()
         person.may_miss_the_relay = True
-        person.context.set_offline(True)
         person.go("Clipboard")
+        person.context.set_offline(True)
         person.page.get_by_label("New item").fill("while away")
         person.press("Add")
         expect(person.page.get_by_text("while away")).to_be_visible()
@@ -133,8 +133,8 @@ class AwayStories(Story):
         owner.make_account()
         lost.pair(owner.show_code())
         lost.may_miss_the_relay = True
-        lost.context.set_offline(True)
         lost.go("Clipboard")
+        lost.context.set_offline(True)
         lost.page.get_by_label("New item").fill("written too late")
         lost.press("Add")
         expect(lost.page.get_by_text("written too late")).to_be_visible()
@@ -155,8 +155,8 @@ class AwayStories(Story):
         owner.make_account()
         lost.pair(owner.show_code())
         lost.may_miss_the_relay = True
-        lost.context.set_offline(True)
         lost.go("Clipboard")
+        lost.context.set_offline(True)
         lost.page.get_by_label("New item").fill("written too late")
         lost.press("Add")
         expect(lost.page.get_by_text("written too late")).to_be_visible()

@@ -48,6 +48,7 @@ class KeyStories(Story):
         page = person.page
         page.keyboard.press("2")
         expect(page.get_by_role("heading", name="Clipboard")).to_be_visible()
+        person.has_its_view()
         page.keyboard.press("n")
         field = page.get_by_label("New item")
         expect(field).to_be_focused()

@@ -122,6 +122,10 @@ class Visitor:
         link = self.page.get_by_role("navigation").get_by_role("link", name=view)
         link.click()
         expect(link).to_have_attribute("aria-current", "page")
+        self.has_its_view()
+
+    def has_its_view(self):
+        """Waits until the open view has been loaded."""
         expect(self.page.locator(".view[aria-busy]")).to_have_count(0)
 
     def sees_sync(self, words):
