@@ -103,6 +103,9 @@ async function alone(name, act) {
   await (navigator.locks ? navigator.locks.request(name, act) : act());
 }
 
+/** Time for which a claim is kept as a lock. */
+const claimMilliseconds = 60_000;
+
 /** Resolves with true for the first page of this browser that claims a value under a name. Without
  * Web Locks (plain http), two pages that claim it within a millisecond may both get it. */
 async function claim(name, value) {
@@ -111,5 +114,12 @@ async function claim(name, value) {
     memory.write(name, value);
     return isFirst;
   };
-  return navigator.locks ? navigator.locks.request(name, attempt).catch(() => true) : attempt();
+  if (!navigator.locks) return attempt();
+  return new Promise((resolve) => {
+    navigator.locks.request(`${name} ${value}`, { ifAvailable: true }, (lock) => {
+      resolve(lock !== null && attempt());
+      // Another page may run in a process that does not see yet what this one has written.
+      return lock && new Promise((done) => setTimeout(done, claimMilliseconds));
+    }).catch(() => resolve(true));
+  });
 }
