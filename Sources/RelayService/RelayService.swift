@@ -76,7 +76,7 @@ package struct RelayService {
       of: self.store, fault: store.fileFault, certificateEnd: { certificate?.end })
     let adminSessions = SharedAdminSessions()
     let shortSaves = makeShortSaves(store, configuration, metrics)
-    let notices = NoticeCount()
+    let notices = Locked<UInt64>(0)
     try startWorkers(of: group, on: store, notices, metrics)
     try startFiles(of: group, on: files)
     for node in 0..<configuration.nodes {
@@ -224,7 +224,7 @@ package struct RelayService {
   }
 
   private func startWorkers(
-    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ notices: NoticeCount,
+    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ notices: Locked<UInt64>,
     _ metrics: StoreMetrics
   ) throws {
     let reader = try store.makeReader()
@@ -234,7 +234,7 @@ package struct RelayService {
       NodeGroup<RelayNode>.CommitWorker.Context(
         portions: StoreWork.commitPortions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
-        defer { notices.set(store.noticesSent) }
+        defer { notices.withLock { $0 = store.noticesSent } }
         return metrics.measureCommit(assignments.count) {
           StoreWork.commit(assignments.map(\.job), on: store.writer, wall: moment.wall)
         }.map { ($0.outcome, $0.news?.durable(at: SystemClock.instant())) }

@@ -124,14 +124,15 @@ final class ShortSaves: Sendable {
 }
 
 /// Receives notices of other relays on the store, on its own thread, and forwards them to the
-/// nodes. Tells the other relays every second how many notices this one has sent.
+/// nodes. Tells the other relays every second how many notices this one has sent: `sent`, as the
+/// thread of the commits reports it.
 struct BusThread {
   private let wakeup: BusWakeup
   private let isEnding: Locked<Bool>
   private let thread: LoopThread
 
   init(
-    _ bus: sending PostgresBus, sent: NoticeCount, of group: NodeGroup<RelayNode>, log: Log
+    _ bus: sending PostgresBus, sent: Locked<UInt64>, of group: NodeGroup<RelayNode>, log: Log
   ) throws(SystemFault) {
     let isEnding = Locked(false)
     wakeup = bus.wakeup
@@ -144,7 +145,7 @@ struct BusThread {
       while !isEnding.withLock({ $0 }) {
         let now = SystemClock.instant()
         if now >= nextBeat {
-          bus.beat(after: sent.value)
+          bus.beat(after: sent.withLock { $0 })
           nextBeat = now.advanced(milliseconds: Limits.beatMilliseconds)
         }
         let wait = max(0, min(nextBeat, lines.nextDeadline ?? nextBeat).milliseconds(since: now))
@@ -187,15 +188,6 @@ struct BusThread {
     case .back: log.info("the connection to other relays is back")
     }
   }
-}
-
-/// Number of notices that a relay's commits have sent, as the thread of the commits reports it.
-final class NoticeCount: Sendable {
-  private let sent = Locked<UInt64>(0)
-
-  var value: UInt64 { sent.withLock { $0 } }
-
-  func set(_ value: UInt64) { sent.withLock { $0 = value } }
 }
 
 /// Transfers the bus to the one thread that uses it.

@@ -25,8 +25,9 @@ struct BusPayloadTests {
 
   @Test func aBeatTellsTheNumberOfTheLastNotice() {
     let beat = BusPayload(relay: 7, beatAfter: 255)
-    #expect(beat.beatText == "1 0000000000000007 ~00000000000000ff")
-    #expect(BusPayload(text: beat.beatText) == beat)
+    let text = BusPayload.beatText(of: 7, after: 255)
+    #expect(text == "1 0000000000000007 ~00000000000000ff")
+    #expect(BusPayload(text: text) == beat)
   }
 
   @Test func aRelayOfAnOlderVersionHasNoNumber() throws {

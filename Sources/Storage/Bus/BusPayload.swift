@@ -76,10 +76,9 @@ package struct BusPayload: Hashable, Sendable {
     changes = words.dropFirst(2).compactMap(BusPayload.change)
   }
 
-  /// Text of a beat.
-  package var beatText: String {
-    guard case .beat(let number) = place else { return "\(BusPayload.form) \(HexText.text(relay))" }
-    return "\(BusPayload.form) \(HexText.text(relay)) ~\(HexText.text(number))"
+  /// Returns the text of a beat of a relay that has sent this number of notices.
+  package static func beatText(of relay: UInt64, after number: UInt64) -> String {
+    "\(form) \(HexText.text(relay)) ~\(HexText.text(number))"
   }
 
   /// Returns texts of at most `Limits.noticeBytes` each; empty if there are no changes. `sent`:

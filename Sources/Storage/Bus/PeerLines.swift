@@ -60,17 +60,15 @@ package struct PeerLines: Sendable {
   private mutating func handle(_ payload: BusPayload, at instant: Instant) -> [Event] {
     var events: [Event] = []
     if payload.relay != relay { events = payload.changes.map { .changed($0) } }
-    let last = lines[payload.relay]?.last
+    // Of a line that is new, all notices before this one were missed.
+    let last = lines[payload.relay]?.last ?? 0
     switch payload.place {
     case .unknown:
       if payload.relay != relay { unnumberedAt = instant }
-    case .notice(let number):
-      // Of a line that is new, all notices before this one were missed.
-      if number > (last ?? 0) &+ 1 { events.append(.missed) }
-      note(payload.relay, upTo: max(number, last ?? 0), at: instant)
-    case .beat(let number):
-      if number > last ?? 0 { events.append(.missed) }
-      note(payload.relay, upTo: max(number, last ?? 0), at: instant)
+    case .notice(let number), .beat(let number):
+      let isNotice = payload.place == .notice(number)
+      if number > (isNotice ? last &+ 1 : last) { events.append(.missed) }
+      note(payload.relay, upTo: max(number, last), at: instant)
     }
     return events + judge(at: instant)
   }
@@ -91,16 +89,17 @@ package struct PeerLines: Sendable {
       unnumberedAt.map {
         instant.milliseconds(since: $0) < Limits.unnumberedMilliseconds
       } ?? false
-    let isReliable = lines[relay] != nil && !isOfOlderVersion
-    guard isReliable != self.isReliable else { return [] }
-    self.isReliable = isReliable
-    return [.reliability(isReliable)]
+    return setReliable(lines[relay] != nil && !isOfOlderVersion)
   }
 
   private mutating func forget() -> [Event] {
     lines = [:]
-    guard isReliable else { return [] }
-    isReliable = false
-    return [.reliability(false)]
+    return setReliable(false)
+  }
+
+  private mutating func setReliable(_ isReliable: Bool) -> [Event] {
+    guard isReliable != self.isReliable else { return [] }
+    self.isReliable = isReliable
+    return [.reliability(isReliable)]
   }
 }

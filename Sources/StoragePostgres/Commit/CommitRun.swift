@@ -255,9 +255,8 @@ final class CommitRun {
     let texts = notices.texts(after: noticesSent)
     noticesSent &+= UInt64(texts.count)
     for text in texts {
-      writes.add(
-        CommitRun.notify,
-        PostgresParameters().bind(PostgresBus.channel(of: connection.schema)).bind(text))
+      let (statement, parameters) = PostgresBus.notice(text, to: connection.schema)
+      writes.add(statement, parameters)
     }
     let rows = try send(commit: commit)
     guard rows[commit].command == "COMMIT" else {
@@ -306,13 +305,6 @@ final class CommitRun {
       SELECT through_tag FROM gaps AS kept WHERE kept.account = asked.account
       ORDER BY through_tag DESC OFFSET $2::bigint LIMIT 1)
     """)
-  /// Separate transaction after the commit, in the same round trip and not synced. NOTIFY holds a
-  /// lock of the whole server until its transaction ends, so within the commit the relays would
-  /// wait for the disk one after the other. If a crash loses the notice, or a full queue rejects
-  /// it, other relays find the change by polling.
-  private static let notify = PostgresStatement(
-    "notify",
-    "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text) IS NULL")
 }
 
 /// Accounts, their plans, devices and pairing codes. Each request is decided in full before its

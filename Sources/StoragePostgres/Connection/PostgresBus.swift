@@ -45,7 +45,7 @@ package final class PostgresBus {
     do throws(PostgresFault) {
       while true {
         // Notices that arrived with the answer to another statement are in memory, so the socket is
-        // not readable for them. All received notices may be this relay's own.
+        // not readable for them. All that was received may be malformed.
         let received = notices(from: try connection.notices(atMost: Limits.noticesAtOnce))
         if !received.isEmpty { return received }
         let ready = lockstep_postgres_wait(
@@ -72,20 +72,15 @@ package final class PostgresBus {
   package func beat(after number: UInt64) -> Bool {
     guard connection.isOpen, connection.openings == openings else { return false }
     do throws(PostgresFault) {
-      _ = try connection.run(
-        PostgresBus.beat,
-        PostgresParameters().bind(PostgresBus.channel(of: connection.schema))
-          .bind(BusPayload(relay: relay, beatAfter: number).beatText))
+      let (statement, parameters) = PostgresBus.notice(
+        BusPayload.beatText(of: relay, after: number), to: connection.schema)
+      _ = try connection.run(statement, parameters)
       return true
     } catch {
       connection.drop()
       return false
     }
   }
-
-  private static let beat = PostgresStatement(
-    "beat",
-    "SELECT set_config('synchronous_commit', 'off', false), pg_notify($1::text, $2::text) IS NULL")
 
   private func reconnects(until deadline: Int64) -> Bool {
     do throws(PostgresFault) {
@@ -98,6 +93,21 @@ package final class PostgresBus {
       return false
     }
   }
+
+  /// Returns the statement that sends a notice to the relays whose tables are in this schema. It is
+  /// a transaction of its own, after a commit and in the same round trip, and is not synced. NOTIFY
+  /// holds a lock of the whole server until its transaction ends, so within the commit the relays
+  /// would wait for the disk one after the other. If a crash loses the notice, or a full queue
+  /// rejects it, other relays find the change by its number (`PeerLines`).
+  static func notice(
+    _ text: String, to schema: String
+  ) -> (statement: PostgresStatement, parameters: PostgresParameters) {
+    (notify, PostgresParameters().bind(channel(of: schema)).bind(text))
+  }
+
+  private static let notify = PostgresStatement(
+    "notify",
+    "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text) IS NULL")
 
   /// Returns the channel's name, at most 63 bytes. Relays whose tables are in different schemas of
   /// one database use different channels.
