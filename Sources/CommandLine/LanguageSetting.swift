@@ -30,11 +30,7 @@ package struct LanguageSetting {
 
   /// Path of the file with the language; nil if the person has no folder for settings.
   package var path: String? {
-    func folder(_ name: String) -> String? {
-      environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
-    }
-    let base = folder("XDG_CONFIG_HOME") ?? folder("HOME").map { $0 + "/.config" }
-    return base.map { $0 + "/lockstep/language" }
+    PersonFolders.settings(environment).map { $0 + "/language" }
   }
 
   /// The language that the person has set; nil: none, or the file cannot be read.
@@ -64,12 +60,8 @@ package struct LanguageSetting {
       }
       return
     }
-    var folder = ""
-    for part in path.split(separator: "/").dropLast() {
-      folder += "/" + part
-      guard mkdir(folder, 0o700) == 0 || errno == EEXIST || access(folder, F_OK) == 0 else {
-        throw PlainFile.failure(folder, "be made", errno)
-      }
+    if let (folder, error) = PersonFolders.makeParents(of: path) {
+      throw PlainFile.failure(folder, "be made", error)
     }
     let draft = path + ".draft"
     let descriptor = PlainFile.makeDraft(draft)

@@ -53,19 +53,12 @@ package enum DefaultHome {
   /// Creates the folders above the default home; does nothing for another home. Only the user can
   /// read new ones.
   package static func makeParents(of folder: HomeFolder) throws(CommandFailure) {
-    guard isDefault(folder) else { return }
-    var path = ""
-    for part in folder.path.split(separator: "/").dropLast() {
-      path += "/" + part
-      if mkdir(path, 0o700) == 0 || errno == EEXIST { continue }
-      let reason = systemReason(String(cString: strerror(errno)))
-      // A parent that is there may refuse for another reason than that it is there (EROFS, EACCES).
-      if access(path, F_OK) == 0 { continue }
-      throw CommandFailure(
-        localized(
-          "{path} cannot be made: {reason}; name another folder for the home "
-            + "with --home DIR", ["path": path, "reason": reason]))
-    }
+    guard isDefault(folder), let (path, error) = PersonFolders.makeParents(of: folder.path)
+    else { return }
+    throw CommandFailure(
+      localized(
+        "{path} cannot be made: {reason}; name another folder for the home with --home DIR",
+        ["path": path, "reason": systemReason(String(cString: strerror(error)))]))
   }
 
   /// Homes in folders of this folder, which have names of their own.

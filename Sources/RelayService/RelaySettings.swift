@@ -14,11 +14,8 @@ package enum RelaySettings {
   /// Path of the file if none is named; nil if HOME is not set.
   package static var usualPath: String? {
     if geteuid() == 0 { return "/etc/lockstep/relay.conf" }
-    func folder(_ name: String) -> String? {
-      getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-    }
-    let base = folder("XDG_CONFIG_HOME") ?? folder("HOME").map { $0 + "/.config" }
-    return base.map { $0 + "/lockstep/relay.conf" }
+    return PersonFolders.settings { name in getenv(name).map { String(cString: $0) } }
+      .map { $0 + "/relay.conf" }
   }
 
   /// Returns the `public-url` of the file, as a relay on this store would use it; nil if the file
