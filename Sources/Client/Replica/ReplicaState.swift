@@ -392,10 +392,10 @@ extension UnnamedRecord {
 }
 
 extension Language {
-  /// Language of the person who sends an order or a query to an app, which is not always the person
-  /// whose process holds the records. `request`: the order or the query; its `language` is a tag.
-  /// Programs give none, and get English.
-  fileprivate init(ofRequest request: JSONValue) {
+  /// Language of the person who sends an order or a query to an app or to the mirror, which is not
+  /// always the person whose process holds the records. `request`: the order or the query; its
+  /// `language` is a tag. Programs give none, and get English.
+  package init(ofRequest request: JSONValue) {
     self = request["language"]?.string.flatMap(Language.init(tag:)) ?? .english
   }
 }

@@ -1380,7 +1380,7 @@ struct ChunkFetcher {
 extension VaultEngine {
   package func answer(_ request: JSONValue) -> HomeReply {
     // The mirror's thread has no language of its own.
-    let language = request["language"]?.string.flatMap(Language.init(tag:)) ?? .english
+    let language = Language(ofRequest: request)
     do throws(VaultRefusal) {
       return .success(
         try language { () throws(VaultRefusal) in try perform(request) })
