@@ -44,7 +44,14 @@ extension RefusalCode {
     case .storeUnavailable, .overloaded, .internalError:
       localized("the relay has a fault; try again later")
     case .stopping: localized("the relay is being restarted; nothing is lost")
-    default: nil
+    case .badRequest, .badJSON, .badMessage, .badChangeToken, .badName, .originNotAllowed,
+      .badWakeCode, .notFound, .methodNotAllowed, .preconditionFailed, .preconditionRequired,
+      .batchMismatch, .batchAborted, .hashMismatch, .rangeNotSatisfiable, .tooManySubscriptions,
+      .tokenExpired, .storeRestored, .filterChanged, .uriTooLong, .headersTooLarge,
+      .tooManyRecords, .unsupportedMediaType, .upgradeRequired, .expectationFailed,
+      .lengthRequired, .unsupportedTransferCoding, .unsupportedVersion, .helloRequired,
+      .requestTimeout:
+      nil
     }
   }
 }
