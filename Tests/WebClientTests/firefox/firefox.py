@@ -241,7 +241,12 @@ class Firefox:
             "actions": [{"type": kind, "value": value} for kind, value in keys]}])
 
     def goes_to(self, view):
-        self.clicks(f"//nav//a[normalize-space()='{view}']")
+        """Opens a view, and waits until it is open and has been loaded."""
+        link = f"//nav//a[normalize-space()='{view}']"
+        self.clicks(link)
+        self.finds(f"{link}[@aria-current='page']")
+        busy = "return document.querySelector('.view[aria-busy]') !== null"
+        wait_until(lambda: not self.in_page(busy), lambda: f"{view} has not been loaded")
 
     @property
     def text(self):
