@@ -9,6 +9,7 @@ import threading
 import exports
 import users
 from child_processes import ProxyProcess
+from history_clients import Recording
 from processes import Home, Relay, RunError, wait_until
 from writers import StoredRecords, Writer, Writers
 
@@ -38,6 +39,8 @@ class System:
         # One relay, or several on one store.
         self.relays = []
         self.proxy = self.restarter = None
+        # The recorded history, if one is wanted.
+        self.recording = None
 
     @property
     def relay(self):
@@ -52,12 +55,16 @@ class System:
             self.make_account(account, homes)
         for account, (count, pause) in WRITERS.items():
             self.make_writers(account, count, pause)
+        if self.options.history:
+            self.recording = Recording(self, self.options.history)
         self.restarter = threading.Thread(target=self.restart_ended, daemon=True)
         for home in self.homes:
             home.start()
         self.restarter.start()
         for thread in self.users + self.writers.all:
             thread.start()
+        if self.recording:
+            self.recording.start()
 
     def make_relays(self):
         location = self.sandbox.relay_location
@@ -177,6 +184,7 @@ class System:
         for relay in self.relays:
             relay.start()
         busy = self.users + self.writers.all
+        busy += self.recording.clients if self.recording else []
         wait_until(
             lambda: all(each.is_idle.is_set() for each in busy),
             lambda: f"{when}: still busy: "
@@ -251,6 +259,8 @@ class System:
         for thread in self.users + self.writers.all:
             if thread.ident:
                 thread.join(30)
+        if self.recording:
+            self.recording.end()
         for each in self.homes + self.relays:
             each.end()
         if self.proxy:

@@ -98,6 +98,9 @@ def options():
     parser.add_argument("--relays", type=int, metavar="N",
                         help="number of relays with --postgres or --patroni, from 1 to 16 "
                         "(default: 3)")
+    parser.add_argument("--history", metavar="FILE",
+                        help="record the operations of seven more clients in this file, for "
+                        "outside checkers (see scripts/histories)")
     parser.add_argument("--keep", action="store_true",
                         help="keep the run's folder, with all logs")
     parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
@@ -158,6 +161,8 @@ def main(root):
         system.make()
         available = faults.available_faults(given.kinds, system, run_log)
         rounds(system, available, given)
+        if system.recording:
+            system.recording.finish()
         report = Report(run_log, ledger, system.writers)
     except (RunError, ConnectionError, OSError) as error:
         run_log.violation(f"the run broke off: {error}")
