@@ -47,13 +47,21 @@ def story_under_faults_nothing_is_lost_and_everything_heals():
 
 
 def story_relays_on_one_database_lose_nothing_whatever_dies():
-    """A minute of scripts/torture with three relays: they and their database die and restart."""
+    """A minute of scripts/torture with three relays: they and their database die and restart. What
+    the recorded clients were told is one history, also to a checker that shares no code with the
+    program."""
     if not has_postgres():
         return
-    # Few kinds of faults, so that each occurs within a minute.
-    done = torture(
-        "--minutes", "1", "--postgres", "--relays", "3", "--only", "kill,database,bus")
-    assert done.returncode == 0, done.stderr[-8000:]
+    with folder() as directory:
+        path = os.path.join(directory, "history.jsonl")
+        # Few kinds of faults, so that each occurs within a minute.
+        done = torture("--minutes", "1", "--postgres", "--relays", "3", "--only",
+                       "kill,database,bus", "--history", path)
+        assert done.returncode == 0, done.stderr[-8000:]
+        judged = subprocess.run(
+            [sys.executable, os.path.join(ROOT, "Tests", "Histories", "checker.py"), path],
+            capture_output=True, text=True, timeout=120)
+        assert judged.returncode == 0 and ": 0 violations" in judged.stdout, judged
     account = json.loads(done.stdout)
     assert account["lost"] == 0 and not account["wrong"], account
     assert account["order violations"] == 0, account
