@@ -339,7 +339,7 @@ def main(paths):
             with open(path, encoding="utf-8") as file:
                 checker = Checker([json.loads(line) for line in file])
             found = checker.check()
-        except (OSError, ValueError, KeyError, IndexError) as error:
+        except (OSError, ValueError, LookupError, AttributeError, TypeError) as error:
             print(f"{path}: not a history: {error!r}", file=sys.stderr)
             return 2
         for words in found[:PRINTED_MAX]:

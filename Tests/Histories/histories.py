@@ -96,6 +96,8 @@ def options():
     given = parser.parse_args()
     if not 0 < given.minutes <= 120:
         parser.error("--minutes: more than 0, and at most 120")
+    if given.output and not os.path.isdir(os.path.dirname(os.path.abspath(given.output))):
+        parser.error(f"--output: there is no folder for {given.output}; make it first")
     given.faults = [word for word in (given.devices or "").split(",") if word]
     given.faults = list(ACTS) if given.faults == ["all"] else given.faults
     for word in given.faults:

@@ -109,6 +109,8 @@ def options():
         parser.error("--postgres and --patroni exclude one another; remove one")
     if given.asynchronous and not given.patroni:
         parser.error("--asynchronous: this needs nodes that replicate; add --patroni")
+    if given.history and not os.path.isdir(os.path.dirname(os.path.abspath(given.history))):
+        parser.error(f"--history: there is no folder for {given.history}; make it first")
     given.is_shared = given.postgres or given.patroni
     if given.relays is not None and not given.is_shared:
         parser.error("--relays: several need a store that they can share; add --postgres")

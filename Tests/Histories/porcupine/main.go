@@ -214,6 +214,9 @@ func (h *history) addSave(l line) error {
 	if l.Outcome == "refused" {
 		return nil
 	}
+	if l.Outcome != "unknown" && (l.Ended == nil || len(l.Results) != len(records)) {
+		return fmt.Errorf("an answer without an end, or without all results")
+	}
 	for number, record := range records {
 		in := input{kind: save, base: anyBase, deletes: record.Value == nil, attempts: l.Attempts,
 			process: l.Process}
@@ -259,6 +262,9 @@ func (h *history) addChanges(l line) error {
 	var records []version
 	if err := json.Unmarshal(l.Records, &records); err != nil {
 		return err
+	}
+	if l.Ended == nil {
+		return fmt.Errorf("a page without an end")
 	}
 	if l.Since == nil {
 		h.chains[l.Process] = &chain{true, l.Begun, *l.Ended, map[place]version{}}
