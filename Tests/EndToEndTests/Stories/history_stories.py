@@ -1,5 +1,5 @@
-"""Outside checkers judge what clients were told (scripts/histories): they accept recorded histories,
-and say where a wrong one is wrong."""
+"""Outside checkers judge what clients were told (scripts/histories): they accept recorded
+histories, and say where a wrong one is wrong."""
 
 import copy
 import glob
@@ -47,7 +47,8 @@ def story_the_independent_checker_names_the_broken_rule():
     lines = recorded()
     assert Checker(copy.deepcopy(lines)).check() == []
     rules = {"lost": "no acknowledged save is lost", "stale": "no stale read",
-             "twice": "a base tag is compared and replaced", "torn": "an atomic batch is seen whole",
+             "twice": "a base tag is compared and replaced",
+             "torn": "an atomic batch is seen whole",
              "reordered": "changes come in the order of their tags"}
     assert sorted(rules) == sorted(KINDS) and len(KINDS_OF_RECORDS) == 3
     for kind, rule in rules.items():
@@ -71,7 +72,8 @@ def story_a_history_that_was_cut_off_is_none():
 def device_history():
     def read(process, begun, d1=None, d2=None, **members):
         counts = {name: each for name, each in (("d1", d1), ("d2", d2)) if each}
-        return {"process": process, "operation": "read", "begun": begun, "counts": counts, **members}
+        return {"process": process, "operation": "read", "begun": begun, "counts": counts,
+                **members}
 
     def transaction(process, begun, keys):
         return {"process": process, "operation": "transaction", "begun": begun, "outcome": "done",
