@@ -744,6 +744,8 @@ extension Limits {
   /// Interval of a relay's beats on the bus, and the silence after which it counts as stopped.
   @usableFromInline package static let beatMilliseconds: Int64 = 1_000
   @usableFromInline package static let silentLineMilliseconds: Int64 = 2_500
+  /// Longest wait, when a relay starts, for a notice of its own.
+  @usableFromInline package static let busProbeMilliseconds: Int64 = 3_000
   /// Time for which a relay of an older version counts as there after a notice of it.
   @usableFromInline package static let unnumberedMilliseconds: Int64 = 600_000
   /// Relays on one store whose notices are followed.

@@ -13,12 +13,15 @@ struct RelayCheck {
   var faults: [String]
 
   init(
-    _ arguments: Arguments, store: StoreLocation, certificate: String?, key: String?,
-    pages: String?
+    _ arguments: Arguments, store: StoreLocation, bus: BusAddress?, certificate: String?,
+    key: String?, pages: String?
   ) {
     settings = arguments.settings
+    let storeFault = RelayCheck.fault(of: store)
     faults = [
-      RelayCheck.fault(of: store), RelayCheck.fault(ofCertificate: certificate, key: key),
+      // Not compared with a store that cannot be reached.
+      storeFault ?? BusAddress.connectionFault(of: bus, for: store),
+      RelayCheck.fault(ofCertificate: certificate, key: key),
       pages.flatMap { OwnerPages.fault(of: $0) }, RelayCheck.fault(ofACME: arguments, store),
       OwnerPageAccess.fault(of: arguments),
     ].compactMap(\.self)

@@ -37,6 +37,10 @@ package enum RelayCommand {
     "store", .storeLocation, default: usualStore,
     "Folder for everything that the relay writes; or postgres://USER@HOST/DATABASE, a database "
       + "that several relays may share.")
+  static let bus = CommandOption.optional(
+    "bus", ValueKind<BusAddress>.busAddress,
+    "Direct address of the database, postgres://USER@HOST/DATABASE, for notices between relays, if "
+      + "--store names a pooler (PgBouncer) in transaction mode.")
   package static let isOpen = CommandOption.flag("open", "Allow anyone to create an account.")
   static let retention = CommandOption.defaulted(
     "retention", .duration(1_000...Limits.retentionMilliseconds),
@@ -130,9 +134,8 @@ package enum RelayCommand {
       listen.entry, adminListen.entry, hasAdminPage.entry, publicURL.entry, certificate.entry,
       key.entry, strictTransport.entry,
     ] + RelayACME.options + [
-      store.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry, keepAlive.entry,
-      compression.entry,
-      isRestored.entry,
+      store.entry, bus.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry,
+      keepAlive.entry, compression.entry, isRestored.entry,
       loops.entry, limits.entry, exempt.entry, origin.entry, pages.entry, host.entry,
       trustProxy.entry, wake.entry, wakeAllow.entry, wakeContact.entry,
       logLevel.entry, logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
@@ -144,14 +147,12 @@ package enum RelayCommand {
   ) { arguments throws(CommandFailure) in
     if arguments[isChecked] {
       return try RelayCheck(
-        arguments, store: arguments[store], certificate: arguments[certificate],
-        key: arguments[key], pages: arguments[pages]
+        arguments, store: arguments[store], bus: arguments[bus],
+        certificate: arguments[certificate], key: arguments[key], pages: arguments[pages]
       ).report(isJSON: arguments[json])
     }
     let acme = try RelayACME(arguments, store: arguments[store])
-    if let fault = OwnerPageAccess.fault(of: arguments) {
-      throw CommandFailure(fault, exitCode: .usage)
-    }
+    try checkCombinations(arguments)
     var configuration = RelayConfiguration()
     configuration.isOpen = arguments[isOpen]
     configuration.nodes = arguments[loops]
@@ -188,7 +189,7 @@ package enum RelayCommand {
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen],
       certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),
-      store: arguments[store],
+      store: arguments[store], bus: arguments[bus],
       configuration: configuration,
       isRestored: arguments[isRestored],
       log: Log(
@@ -216,7 +217,16 @@ package enum RelayCommand {
     }
     guard case .run(_, _, let arguments) = outcome else { return }
     _ = try RelayACME(arguments, store: arguments[store])
-    if let fault = OwnerPageAccess.fault(of: arguments) {
+    try checkCombinations(arguments)
+  }
+
+  /// Throws a usage error unless options fit together. Connects to nothing.
+  private static func checkCombinations(_ arguments: Arguments) throws(CommandFailure) {
+    let faults = [
+      OwnerPageAccess.fault(of: arguments),
+      BusAddress.fault(of: arguments[bus], for: arguments[store]),
+    ]
+    if let fault = faults.compactMap(\.self).first {
       throw CommandFailure(fault, exitCode: .usage)
     }
   }

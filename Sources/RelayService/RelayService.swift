@@ -6,6 +6,7 @@ import LockstepModel
 import LockstepRelay
 import LockstepRuntime
 import LockstepStorage
+import LockstepStoragePostgres
 import LockstepWebPush
 import LockstepWire
 
@@ -16,6 +17,8 @@ package struct RelayService {
   /// TLS certificate; nil for plain HTTP.
   package var certificate: ServerCertificate?
   package var store: StoreLocation
+  /// Address of the bus; nil: that of the store.
+  package var bus: BusAddress?
   /// Configuration of all nodes, including their number.
   package var configuration: RelayConfiguration
   /// True if the owner declares that the whole folder was restored from an older copy.
@@ -70,7 +73,7 @@ package struct RelayService {
     reloadOnSignal(certificate, acme, mainThreadHandler, group, configuration)
     let files = try store.makeFiles(
       uploads: configuration.limits.uploads * configuration.nodes)
-    let bus = try store.makeBus()
+    let bus = try openBus(of: store)
     let sharesStore = bus != nil
     let measures = metrics.source(
       of: self.store, fault: store.fileFault, certificateEnd: { certificate?.end })
@@ -103,6 +106,18 @@ package struct RelayService {
     try acme?.start()
     defer { acme?.end() }
     log.reportEnd(try group.run(signals, mainThreadHandler.mainThreadHandler))
+  }
+
+  /// Returns nil if no other relay can share the store. Warns if notices do not arrive.
+  private func openBus(of store: RelayStore) throws(StorageError) -> sending PostgresBus? {
+    guard let opened = try store.makeBus(at: bus) else { return nil }
+    if opened.hearsStore { return opened }
+    let address = bus?.text ?? self.store.text
+    log.warning(
+      "notifications do not arrive at \(address), as behind a pooler in transaction mode, so "
+        + "changes of other relays arrive some seconds later; name the direct address of the "
+        + "database by --bus")
+    return opened
   }
 
   private func makeShortSaves(

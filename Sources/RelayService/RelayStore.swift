@@ -120,9 +120,13 @@ package final class RelayStore {
   }
 
   /// Returns the source of other relays' notices, for another thread; nil if there can be none.
-  func makeBus() throws(StorageError) -> sending PostgresBus? {
+  /// `address`: nil for that of the store.
+  func makeBus(at address: BusAddress?) throws(StorageError) -> sending PostgresBus? {
     guard case .database(_, let store) = kind else { return nil }
-    return try store.makeBus()
+    return switch address {
+    case .database(let direct): try store.makeBus(at: direct)
+    case nil: try store.makeBus()
+    }
   }
 
   /// Number of notices that commits have sent to other relays.

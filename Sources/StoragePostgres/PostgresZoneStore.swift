@@ -71,8 +71,19 @@ package final class PostgresZoneStore: ZoneStore {
   }
 
   /// Returns a receiver of other relays' notices for another thread, on a connection of its own.
-  package func makeBus() throws(StorageError) -> sending PostgresBus {
-    try PostgresBus(connection.address, relay: relay)
+  /// `address`: another address of the same database, without a pooler. Throws `failed` if it is
+  /// that of another database.
+  package func makeBus(
+    at address: PostgresAddress? = nil
+  ) throws(StorageError) -> sending PostgresBus {
+    if let address { try PostgresBus.checkSameDatabase(address, as: connection.address) }
+    let bus = try PostgresBus(address ?? connection.address, relay: relay)
+    let probe = try bus.beginProbe()
+    _ = try connection.perform("notify") { () throws(PostgresFault) in
+      try connection.run(probe.statement, probe.parameters).count
+    }
+    try bus.endProbe()
+    return bus
   }
 
   package func commit(

@@ -72,6 +72,24 @@ struct PostgresBusTests {
     #expect(ours.beat(after: 12))
   }
 
+  @Test func aBusHearsTheNoticesOfItsStore() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    #expect(try store.makeBus().hearsStore)
+    #expect(try store.makeBus(at: database.address).hearsStore)
+  }
+
+  @Test func aBusOfAnotherDatabaseOrSchemaIsRefused() throws {
+    let (database, foreign) = (try TestDatabase(), try TestDatabase())
+    let store = try database.store()
+    let error = #expect(throws: StorageError.self) { try store.makeBus(at: foreign.address) }
+    #expect(error?.description.contains("neither servers nor databases") == true)
+    for name in ["template1", "no_such_database"] {
+      let other = database.address.setting("dbname", to: name)
+      #expect(throws: StorageError.self) { try store.makeBus(at: other) }
+    }
+  }
+
   @Test func noticesOfAnotherSchemaAreNotReceived() throws {
     let (database, foreign) = (try TestDatabase(), try TestDatabase())
     let bus = try database.store().makeBus()

@@ -11,6 +11,9 @@ package final class PostgresBus {
   package let relay: UInt64
   /// Number of sessions already reported to the caller of `wait`.
   private var openings = 0
+  /// False if a notice that the store sent did not arrive: between relay and database is a pooler,
+  /// which gives each transaction another session of the server.
+  package private(set) var hearsStore = true
   /// Ends a wait from any thread.
   package let wakeup: BusWakeup
 
@@ -26,6 +29,59 @@ package final class PostgresBus {
     self.wakeup = wakeup
     connection.sessionSetup = PostgresBus.listen
     try connection.perform("listen") { () throws(PostgresFault) in }
+    openings = connection.openings
+  }
+
+  /// Throws `failed` unless both addresses lead to the same database of the same running server,
+  /// and to the same schema in it; throws the errors of opening a store.
+  package static func checkSameDatabase(
+    _ address: PostgresAddress, as store: PostgresAddress
+  ) throws(StorageError) {
+    var found: [PostgresSession.DatabaseIdentity] = []
+    for each in [store, address] {
+      let connection = PostgresConnection(each)
+      defer { connection.close() }
+      found.append(
+        try connection.perform("open") { () throws(PostgresFault) in
+          try PostgresSession.identity(connection)
+        })
+    }
+    guard found[0] == found[1] else {
+      throw .failed(
+        path: address.shown, operation: "serve as the bus",
+        detail: "it is \(found[1].text), but the store \(store.shown) is \(found[0].text); "
+          + "notifications cross neither servers nor databases")
+    }
+  }
+
+  /// Listens to a channel of its own. Returns the statement that the store sends to it.
+  func beginProbe() throws(StorageError) -> (
+    statement: PostgresStatement, parameters: PostgresParameters
+  ) {
+    try runApart("LISTEN \(probeChannel)")
+    let text = BusPayload.beatText(of: relay, after: 0)
+    return (PostgresBus.notify, PostgresParameters().bind(probeChannel).bind(text))
+  }
+
+  /// Waits for the notice that the store has sent: `hearsStore`.
+  func endProbe() throws(StorageError) {
+    let deadline = lockstep_postgres_milliseconds() + Limits.busProbeMilliseconds
+    hearsStore = false
+    while !hearsStore, lockstep_postgres_milliseconds() < deadline {
+      let left = deadline - lockstep_postgres_milliseconds()
+      for case .received(let payload) in wait(milliseconds: left) where payload.relay == relay {
+        hearsStore = true
+      }
+    }
+    try runApart("UNLISTEN \(probeChannel)")
+  }
+
+  private var probeChannel: String { "lockstep_probe_" + HexText.text(relay) }
+
+  private func runApart(_ sql: String) throws(StorageError) {
+    _ = try connection.perform("listen") { () throws(PostgresFault) in
+      try connection.run(PostgresStatement("", sql)).count
+    }
     openings = connection.openings
   }
 

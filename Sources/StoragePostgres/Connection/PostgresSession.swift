@@ -105,6 +105,38 @@ enum PostgresSession {
       .bind("\(vanished / 3_000)").bind("\(vanished / 6_000)")
   }
 
+  /// Identity of a database on a running server. Only the start of the server tells a copy of its
+  /// files, which may run beside it, from the original.
+  struct DatabaseIdentity: Hashable {
+    var startedAt: Int64
+    var database: Int64
+    /// Text for errors.
+    var text: String
+  }
+
+  static func identity(_ connection: PostgresConnection) throws(PostgresFault) -> DatabaseIdentity {
+    let rows = try connection.run(identityQuery)
+    let found = rows.first { row in
+      DatabaseIdentity(
+        startedAt: row.integer(0), database: row.integer(1),
+        text: "database '\(row.text(2))', schema '\(connection.schema)', on the server that was "
+          + "started at \(row.text(3))")
+    }
+    guard let found else {
+      throw PostgresFault(cause: .lost, message: "the server returned no database")
+    }
+    return found
+  }
+
+  private static let identityQuery = PostgresStatement(
+    "identity",
+    """
+    SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, oid::bigint,
+      datname::text, to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC',
+        'YYYY-MM-DD HH24:MI:SS.US') || ' UTC'
+    FROM pg_database WHERE datname = current_database()
+    """)
+
   /// For a transaction that scans a whole account, or all of them.
   static let long = PostgresStatement(
     "long",
