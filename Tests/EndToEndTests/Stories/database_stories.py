@@ -18,13 +18,16 @@ from websocket_stories import Socket
 
 
 class Database:
-    """A temporary server that does not sync its disk; its URL."""
+    """A temporary server that does not sync its disk; its URL. With LOCKSTEP_POSTGRES_POOLER in the
+    environment, `url` is that of a pooler before it, and `direct` its own."""
 
     def __init__(self):
+        pooler = ["--pooler"] if "LOCKSTEP_POSTGRES_POOLER" in os.environ else []
         self.process = subprocess.Popen(
-            [WITH_POSTGRES, "--fast", "sh", "-c", 'echo "$LOCKSTEP_POSTGRES"; read line'],
+            [WITH_POSTGRES, "--fast", *pooler, "sh", "-c",
+             'echo "$LOCKSTEP_POSTGRES"; echo "$LOCKSTEP_POSTGRES_DIRECT"; read line'],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.url = self.process.stdout.readline().strip()
+        self.url, self.direct = [self.process.stdout.readline().strip() for _ in range(2)]
         assert self.url, "the database did not start"
         query = urllib.parse.urlsplit(self.url).query
         self.folder = urllib.parse.parse_qs(query)["host"][0]
@@ -42,7 +45,7 @@ class Database:
 
     def run(self, program, *words):
         """Runs a program of PostgreSQL on the database; returns its output."""
-        return subprocess.run([program, f"--dbname={self.url}", *words], check=True,
+        return subprocess.run([program, f"--dbname={self.direct or self.url}", *words], check=True,
                               stdout=subprocess.PIPE, timeout=PATIENCE).stdout
 
     def end(self):
@@ -95,8 +98,9 @@ def relays(count=2, **options):
     try:
         with contextlib.ExitStack() as stack:
             # Together, on an empty database: the first one creates the tables.
+            words = ["--loops", "1", *(["--bus", database.direct] if database.direct else [])]
             yield database, [
-                stack.enter_context(Relay("--loops", "1", store=database.url, **options))
+                stack.enter_context(Relay(*words, store=database.url, **options))
                 for _ in range(count)]
     finally:
         database.end()

@@ -1,8 +1,8 @@
-"""PostgreSQL servers that a story starts, stops, kills, copies and promotes, and a connection to
-one that can stop forwarding bytes in one direction."""
+"""PostgreSQL servers that a story starts, stops, kills, copies and promotes, a pooler before one of
+them, and a connection to one that can stop forwarding bytes in one direction."""
 
 import contextlib
-import glob
+import functools
 import os
 import pwd
 import secrets
@@ -13,14 +13,14 @@ import subprocess
 import tempfile
 import threading
 
-from story import PATIENCE, wait_until
+from story import PATIENCE, WITH_POSTGRES, wait_until
 
 
+@functools.cache
 def programs():
-    """Folder of the server's programs: the newest of Debian's, or those on the PATH."""
-    found = glob.glob("/usr/lib/postgresql/*/bin/initdb")
-    found.sort(key=lambda path: float(path.split("/")[4]))
-    return os.path.dirname(found[-1] if found else shutil.which("initdb"))
+    """Folder of the server's programs."""
+    return subprocess.run([WITH_POSTGRES, "--programs"], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
 
 
 def identity():
@@ -111,15 +111,17 @@ class Server:
 
     environment = {"PGPASSWORD": password}
 
-    def psql(self, question, user="postgres"):
+    def psql(self, question, user="postgres", at=None):
+        """`at`: a pooler, in place of the server itself."""
+        place = at or self
         return subprocess.run(
             [os.path.join(programs(), "psql"), "--no-psqlrc", "--tuples-only", "--no-align",
-             "--quiet", "--host", self.place, "--port", str(self.port), "--username", user,
+             "--quiet", "--host", place.place, "--port", str(place.port), "--username", user,
              "--dbname", "postgres", "--command", question], stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=PATIENCE)
 
-    def query(self, question):
-        done = self.psql(question)
+    def query(self, question, at=None):
+        done = self.psql(question, at=at)
         assert done.returncode == 0, (question, done.stderr)
         return done.stdout.strip()
 
@@ -178,6 +180,73 @@ class Server:
 
     def __enter__(self):
         return self
+
+    def __exit__(self, *_):
+        self.kill()
+        shutil.rmtree(self.place, ignore_errors=True)
+
+
+class Pooler:
+    """PgBouncer in transaction mode before a server, with a socket in a folder of its own."""
+
+    def __init__(self, server):
+        self.server, self.process = server, None
+        self.place = tempfile.mkdtemp(prefix="lockstep-story-")
+        self.settings, self.log = [os.path.join(self.place, name) for name in ("ini", "log")]
+        server.own(self.place)
+        self.port = free_port()
+
+    def configure(self):
+        users = os.path.join(self.place, "users")
+        with open(users, "w") as file:
+            file.write('"postgres" ""\n')
+        with open(self.settings, "w") as file:
+            file.write(f"""[databases]
+* = host={self.server.place} port={self.server.port}
+[pgbouncer]
+listen_addr =
+listen_port = {self.port}
+unix_socket_dir = {self.place}
+auth_type = trust
+auth_file = {users}
+pool_mode = transaction
+server_login_retry = 0
+""")
+
+    def start(self):
+        self.configure()
+        # Debian installs it in a folder that is only on an administrator's PATH.
+        program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [program, self.settings], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+                **self.server.identity)
+        socket_path = os.path.join(self.place, f".s.PGSQL.{self.port}")
+
+        def listens():
+            assert self.process.poll() is None, "PgBouncer ended by itself"
+            return os.path.exists(socket_path)
+
+        wait_until(listens, "PgBouncer to listen")
+        return self
+
+    def lead_to(self, server):
+        """Connects to another server from now on. Its clients stay connected."""
+        self.server = server
+        self.configure()
+        self.process.send_signal(signal.SIGHUP)
+
+    @property
+    def url(self):
+        folder = self.place.replace("/", "%2F")
+        return f"postgres://postgres@/postgres?host={folder}&port={self.port}"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self.start()
 
     def __exit__(self, *_):
         self.kill()

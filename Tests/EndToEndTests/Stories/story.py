@@ -308,9 +308,10 @@ def upload(person, data):
     return hash
 
 
-def has_postgres():
-    """True if a PostgreSQL server can be started here; otherwise prints the reason."""
-    done = subprocess.run([WITH_POSTGRES, "--check"], capture_output=True, text=True)
+def has_postgres(*options):
+    """True if a PostgreSQL server can be started here, with `--pooler` also PgBouncer; otherwise
+    prints the reason."""
+    done = subprocess.run([WITH_POSTGRES, "--check", *options], capture_output=True, text=True)
     if done.returncode != 0:
         print(f"      NOT RUN: {done.stderr.strip()}")
     return done.returncode == 0
