@@ -71,9 +71,8 @@ package struct RelayService {
       startedAt: SystemClock.instant(), manager: try SystemdNotifier.ofThisProcess(log),
       status: "listening on \(url(of: publicListeners[0].address))")
     reloadOnSignal(certificate, acme, mainThreadHandler, group, configuration)
-    let files = try store.makeFiles(
-      uploads: configuration.limits.uploads * configuration.nodes)
     let bus = try openBus(of: store)
+    let files = try openFiles(of: store, configuration, keepsSessions: bus?.hearsStore)
     let sharesStore = bus != nil
     let measures = metrics.source(
       of: self.store, fault: store.fileFault, certificateEnd: { certificate?.end })
@@ -115,9 +114,17 @@ package struct RelayService {
     let address = bus?.text ?? self.store.text
     log.warning(
       "notifications do not arrive at \(address), as behind a pooler in transaction mode, so "
-        + "changes of other relays arrive some seconds later; name the direct address of the "
-        + "database by --bus")
+        + "changes of other relays arrive some seconds later, and other relays may end uploads of "
+        + "files; name the direct address of the database by --bus")
     return opened
+  }
+
+  private func openFiles(
+    of store: RelayStore, _ configuration: RelayConfiguration, keepsSessions: Bool?
+  ) throws(StorageError) -> sending any ChunkStore {
+    try store.makeFiles(
+      uploads: configuration.limits.uploads * configuration.nodes, bus: bus,
+      keepsSessions: keepsSessions)
   }
 
   private func makeShortSaves(

@@ -96,14 +96,24 @@ package final class RelayStore {
   }
 
   /// Returns the store of chunks, for another thread. `uploads`: maximum number of concurrent ones.
-  func makeFiles(uploads: Int) throws(StorageError) -> sending any ChunkStore {
+  /// `bus`: address of the bus, if it is not that of the store. `keepsSessions`: true if the bus
+  /// keeps a session of the server; nil if that is unknown.
+  func makeFiles(
+    uploads: Int, bus: BusAddress? = nil, keepsSessions: Bool? = nil
+  ) throws(StorageError) -> sending any ChunkStore {
     switch kind {
     case .folder(let folder, let store):
       let files = try FileChunkStore(directory: RelayStore.chunks(in: folder), uploads: uploads)
       store.watch("chunks")
       return files
     case .database(let address, _):
-      return try PostgresChunkStore(address, uploads: uploads, restored: restored)
+      let direct =
+        switch bus {
+        case .database(let direct): direct
+        case nil: address
+        }
+      return try PostgresChunkStore(
+        direct, uploads: uploads, keepsSessions: keepsSessions, restored: restored)
     }
   }
 

@@ -16,7 +16,9 @@ import LockstepStorage
 /// An unfinished file has an owner: a random number whose advisory lock the session holds for its
 /// lifetime. When a relay's session ends for any reason, the lock is released, without clocks or
 /// leases to renew, and other relays may remove its unfinished files. A relay that loses its
-/// connection loses its uploads too, and continues with another number.
+/// connection loses its uploads too, and continues with another number. Behind a pooler in
+/// transaction mode no session can hold a lock: nothing is removed there, and relays with a direct
+/// address may remove what is unfinished.
 package final class PostgresChunkStore: ChunkStore {
   /// A file that is being written.
   private struct Upload {
@@ -29,6 +31,7 @@ package final class PostgresChunkStore: ChunkStore {
 
   private let connection: PostgresConnection
   private let uploadLimit: Int
+  private let keepsSessions: Bool?
   private var uploads: [ChunkFile: Upload] = [:]
   /// Number that owns this session's unfinished files.
   private var owner: UInt64 = 0
@@ -45,25 +48,27 @@ package final class PostgresChunkStore: ChunkStore {
   ///
   /// `uploads`: maximum number of files written at a time. `strayMilliseconds`: minimum age of a
   /// finished file in `list`; another relay may have just received a younger one, and not yet
-  /// recorded its account. `restored`: as in `PostgresZoneStore`.
+  /// recorded its account. `keepsSessions`: true if a session of the server lasts as long as the
+  /// connection; nil: if there is no pooler. `restored`: as in `PostgresZoneStore`.
   package convenience init(
     _ address: PostgresAddress, uploads: Int = Limits.uploads,
-    strayMilliseconds: Int64 = Limits.strayFileMilliseconds,
+    strayMilliseconds: Int64 = Limits.strayFileMilliseconds, keepsSessions: Bool? = nil,
     restored: (@Sendable () -> Void)? = nil
   ) throws(StorageError) {
     try self.init(
       address, uploads: uploads, strayMilliseconds: strayMilliseconds,
-      sessionSetup: StoreOpening.sessionSetup(restored))
+      keepsSessions: keepsSessions, sessionSetup: StoreOpening.sessionSetup(restored))
   }
 
   /// `sessionSetup`: runs when a session is begun; nil if the store is being moved, because the
   /// move manages its tables.
   init(
     _ address: PostgresAddress, uploads: Int = Limits.uploads,
-    strayMilliseconds: Int64 = Limits.strayFileMilliseconds,
+    strayMilliseconds: Int64 = Limits.strayFileMilliseconds, keepsSessions: Bool? = nil,
     sessionSetup: PostgresConnection.SessionSetup?
   ) throws(StorageError) {
     uploadLimit = uploads
+    self.keepsSessions = keepsSessions
     let connection = PostgresConnection(address)
     self.connection = connection
     connection.sessionSetup = sessionSetup
@@ -110,13 +115,18 @@ package final class PostgresChunkStore: ChunkStore {
     guard ownedSession != connection.openings else { return }
     uploads = [:]
     owner = try StoreOpening.drawNumber(connection).random
-    _ = try connection.run(FileStatements.own, PostgresParameters().bind(owner))
+    if canHoldLocks {
+      _ = try connection.run(FileStatements.own, PostgresParameters().bind(owner))
+    }
     ownedSession = connection.openings
     try removeOrphans()
   }
 
+  private var canHoldLocks: Bool { keepsSessions ?? !connection.isPooled }
+
   private func removeOrphans() throws(PostgresFault) {
     uploadsSinceSweep = 0
+    guard canHoldLocks else { return }
     let owners = try connection.run(FileStatements.owners, PostgresParameters().bind(owner)).all {
       $0.bits(0)
     }
@@ -199,13 +209,15 @@ package final class PostgresChunkStore: ChunkStore {
     return rows[finished].count == 1 ? .done : .refused(StoreRefusals.unknownChunk)
   }
 
-  /// Runs a statement in a transaction that need not be durable.
+  /// Runs a statement in a transaction that need not be durable if the end of the session shows
+  /// that the server crashed.
   private func runUnsynced(
     _ statement: PostgresStatement, _ parameters: PostgresParameters
   ) throws(PostgresFault) -> PostgresRows {
     var pipeline = PostgresPipeline()
     pipeline.add(.begin)
-    pipeline.add(FileStatements.unsynced)
+    // A pooler hides a crash of the server, in which parts would be lost.
+    if canHoldLocks { pipeline.add(FileStatements.unsynced) }
     let step = pipeline.add(statement, parameters)
     let commit = pipeline.add(.commit)
     return try connection.run(pipeline, commit: commit)[step]

@@ -32,6 +32,9 @@ struct PostgresSessionTests {
     #expect(fault.message == "Passwort-Authentifizierung")
     let none = PostgresSession.fault(ofConnecting: "could not translate host name \"db\"\nx")
     #expect(none.cause == .lost && none.message == "could not translate host name \"db\"; x")
+    let pooler = PostgresSession.fault(
+      ofConnecting: "FATAL:  08P01: unsupported startup parameter: options\n")
+    #expect(pooler.cause == .unfit && pooler.message.contains("ALTER ROLE"))
     let asked = PostgresSession.fault(ofConnecting: "fe_sendauth: no password supplied\n")
     #expect(asked.cause == .refused(state: "28P01"))
   }

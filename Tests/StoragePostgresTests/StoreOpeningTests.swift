@@ -53,7 +53,8 @@ struct StoreOpeningTests {
     #expect(page.changes.isEmpty && page.token == after)
   }
 
-  @Test func aFailoverIsDetectedOnReconnect() throws {
+  @Test(.disabled(if: TestDatabase.isPooled, TestDatabase.needsSessions))
+  func aFailoverIsDetectedOnReconnect() throws {
     let (database, store) = try settled()
     let before = try token(store)
     try database.run("UPDATE \(database.schema).opening SET timeline = timeline + 1")

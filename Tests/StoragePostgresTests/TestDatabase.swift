@@ -7,13 +7,21 @@ import Testing
 /// Tables for one test: a schema on the server that LOCKSTEP_POSTGRES names, removed after the
 /// test.
 final class TestDatabase: @unchecked Sendable {
-  static let url = ProcessInfo.processInfo.environment["LOCKSTEP_POSTGRES"]
+  /// URL of the server itself.
+  static let url = environment["LOCKSTEP_POSTGRES_DIRECT"] ?? environment["LOCKSTEP_POSTGRES"]
   static let isThere = url != nil
+  /// True if stores reach the server through a pooler (scripts/with-postgres --pooler).
+  static let isPooled = environment["LOCKSTEP_POSTGRES_DIRECT"] != nil
+  static let needsSessions: Comment = "the test ends sessions of the server"
+  private static let environment = ProcessInfo.processInfo.environment
   static let need: Comment =
     "LOCKSTEP_POSTGRES names no server: run this by scripts/with-postgres"
 
   let schema: String
+  /// Address of the server itself.
   let address: PostgresAddress
+  /// Address for stores: that of the pooler, if there is one.
+  let storeAddress: PostgresAddress
   private let connection: PostgresConnection
   private let isKept: Bool
 
@@ -26,9 +34,18 @@ final class TestDatabase: @unchecked Sendable {
     let sign = url.contains("?") ? "&" : "?"
     address = try PostgresAddress(
       url + sign + "options=-csearch_path%3D\(schema)&application_name=\(schema)")
+    let pooler = try PostgresAddress(try #require(TestDatabase.environment["LOCKSTEP_POSTGRES"]))
+    // A pooler forwards no options, so the user's search path leads to the schema.
+    storeAddress =
+      TestDatabase.isPooled
+      ? pooler.setting("user", to: schema).setting("application_name", to: schema) : address
     connection = PostgresConnection(try PostgresAddress(url))
     isKept = !isNew
-    if former == nil { try run("CREATE SCHEMA \(schema)") }
+    if former != nil { return }
+    try run("CREATE SCHEMA \(schema)")
+    guard TestDatabase.isPooled else { return }
+    try run("CREATE ROLE \(schema) SUPERUSER LOGIN")
+    try run("ALTER ROLE \(schema) SET search_path = \(schema)")
   }
 
   deinit {
@@ -54,7 +71,12 @@ final class TestDatabase: @unchecked Sendable {
     rules: StoreRules = StoreRules(), declareRestored: Bool = false, beginsRun: Bool = false
   ) throws -> PostgresZoneStore {
     try PostgresZoneStore(
-      address, rules: rules, declareRestored: declareRestored, beginsRun: beginsRun)
+      storeAddress, rules: rules, declareRestored: declareRestored, beginsRun: beginsRun)
+  }
+
+  /// Opens a bus of the store.
+  func bus(of store: PostgresZoneStore) throws -> sending PostgresBus {
+    try store.makeBus(at: TestDatabase.isPooled ? address : nil)
   }
 
   /// Runs a statement outside the test's schema: names of its tables need the prefix `schema`.

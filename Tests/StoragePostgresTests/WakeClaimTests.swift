@@ -47,7 +47,8 @@ struct WakeClaimTests {
     #expect(claims.joined().sorted() == ids)
   }
 
-  @Test func aRowThatIsLockedIsSkippedWithoutAWait() throws {
+  @Test(.disabled(if: TestDatabase.isPooled, TestDatabase.needsSessions))
+  func aRowThatIsLockedIsSkippedWithoutAWait() throws {
     let database = try TestDatabase()
     let store = try database.store()
     let ids = try register(3, in: store)

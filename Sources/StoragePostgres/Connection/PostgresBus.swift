@@ -27,6 +27,7 @@ package final class PostgresBus {
         path: address.shown, operation: "listen", detail: "no descriptor is left")
     }
     self.wakeup = wakeup
+    connection.listens = true
     connection.sessionSetup = PostgresBus.listen
     try connection.perform("listen") { () throws(PostgresFault) in }
     openings = connection.openings
@@ -73,7 +74,12 @@ package final class PostgresBus {
         hearsStore = true
       }
     }
-    try runApart("UNLISTEN \(probeChannel)")
+    guard !hearsStore, connection.isPooled else {
+      return try runApart("UNLISTEN \(probeChannel)")
+    }
+    // The pooler gives the session, and the notices in it, to other programs.
+    connection.sessionSetup = nil
+    try runApart("UNLISTEN *")
   }
 
   private var probeChannel: String { "lockstep_probe_" + HexText.text(relay) }

@@ -10,6 +10,10 @@ import LockstepStorage
 /// (`tcp_user_timeout`, keepalives), and each answer has a deadline here.
 ///
 /// A lost connection stays lost until `open`, which `perform` calls first.
+///
+/// Behind a pooler (PgBouncer in transaction mode) each transaction may run in another session of the
+/// server, and other programs use these sessions too. So no statement is prepared by name there, and
+/// each transaction begins with its own settings (`PostgresSession.pooledSettings`).
 final class PostgresConnection {
   typealias SessionSetup = @Sendable (PostgresConnection) throws(PostgresFault) -> Void
 
@@ -20,6 +24,13 @@ final class PostgresConnection {
   var sessionSetup: SessionSetup?
   /// Schema of the tables: the first schema of the search path.
   private(set) var schema = ""
+  /// True if a pooler is between this program and the server.
+  var isPooled = false
+  /// True if its user reads `notices`. Otherwise those that another program's LISTEN brings, in a
+  /// session that a pooler lends, are dropped.
+  var listens = false
+  /// Start of the server, in microseconds since 1970.
+  var serverStartedAt: Int64 = 0
   private(set) var roundTrips = 0
   private var plansEnd = PostgresSession.firstPlans
   private var begunAt = 0
@@ -34,6 +45,10 @@ final class PostgresConnection {
   var isOpen: Bool { session != nil }
   /// Socket to wait on for unsolicited messages of the server; -1 if there is no session.
   var descriptor: Int32 { session.map(PQsocket) ?? -1 }
+
+  /// Number of the server's process, as the peer of the connection told it: a pooler tells a number
+  /// of its own.
+  var backend: Int64 { session.map { Int64(PQbackendPID($0)) } ?? 0 }
 
   /// Ends the session for good: later requests fail.
   func close() {
@@ -70,7 +85,11 @@ final class PostgresConnection {
     openings += 1
     begunAt = roundTrips
     plansEnd = PostgresSession.firstPlans
-    schema = try PostgresSession.prepare(self)
+    isPooled = false
+    let prepared = try PostgresSession.prepare(self)
+    schema = prepared.schema
+    serverStartedAt = prepared.serverStartedAt
+    isPooled = prepared.backend != backend
     try sessionSetup?(self)
   }
 
@@ -90,8 +109,9 @@ final class PostgresConnection {
     let deadline = lockstep_postgres_milliseconds() + milliseconds
     var rows: [PostgresRows] = []
     do throws(PostgresFault) {
-      let names = try send(pipeline, on: session)
-      try receive(names, into: &rows, until: deadline, on: session)
+      let answers = try send(pipeline, on: session)
+      try receive(answers, into: &rows, until: deadline, on: session)
+      if isPooled, !listens { dropNotices() }
       return rows
     } catch {
       var fault = error
@@ -107,7 +127,7 @@ final class PostgresConnection {
   /// Makes the server renew its plans now and then (`PostgresSession`), between two transactions.
   func renewPlans() throws(PostgresFault) {
     let made = roundTrips - begunAt
-    guard made >= plansEnd else { return }
+    guard made >= plansEnd, !isPooled else { return }
     plansEnd = made + min(made, PostgresSession.lastingPlans)
     _ = try run(.discardPlans)
   }
@@ -181,29 +201,50 @@ final class PostgresConnection {
 
   // MARK: Sending
 
-  /// Returns the expected answers in order: the name of a statement that is prepared, or nil for
-  /// one that is executed.
+  /// An answer that is expected.
+  private enum Answer {
+    /// That a statement with this name is prepared.
+    case preparation(String)
+    /// The rows of a statement of the pipeline.
+    case rows
+    /// That the settings of a pooled transaction are made.
+    case settings
+  }
+
+  /// Returns the expected answers in order.
   private func send(
     _ pipeline: PostgresPipeline, on session: OpaquePointer
-  ) throws(PostgresFault) -> [String?] {
-    var names: [String?] = []
+  ) throws(PostgresFault) -> [Answer] {
+    var answers: [Answer] = []
     var preparing: Set<String> = []
+    func send(_ step: PostgresPipeline.Step, _ answer: Answer) throws(PostgresFault) {
+      guard PostgresConnection.send(step, isNamed: !isPooled, on: session) else {
+        throw connectionFault(session)
+      }
+      answers.append(answer)
+    }
+    let settings = PostgresSession.pooledSettings(serverStartedAt: serverStartedAt)
+    // Statements without BEGIN are one transaction, too, up to the end of the pipeline.
+    let isImplicit = pipeline.steps.first?.statement.beginsTransaction == false
+    if isPooled, isImplicit, !isInTransaction { try send(settings, .settings) }
     for step in pipeline.steps {
       let name = step.statement.name
-      if !name.isEmpty, !prepared.contains(name), preparing.insert(name).inserted {
+      if !isPooled, !name.isEmpty, !prepared.contains(name), preparing.insert(name).inserted {
         guard PQsendPrepare(session, name, step.statement.sql, 0, nil) == 1 else {
           throw connectionFault(session)
         }
-        names.append(name)
+        answers.append(.preparation(name))
       }
-      guard PostgresConnection.send(step, on: session) else { throw connectionFault(session) }
-      names.append(nil)
+      try send(step, .rows)
+      if isPooled, step.statement.beginsTransaction { try send(settings, .settings) }
     }
     guard PQpipelineSync(session) == 1 else { throw connectionFault(session) }
-    return names
+    return answers
   }
 
-  private static func send(_ step: PostgresPipeline.Step, on session: OpaquePointer) -> Bool {
+  private static func send(
+    _ step: PostgresPipeline.Step, isNamed: Bool, on session: OpaquePointer
+  ) -> Bool {
     let ranges = step.parameters.ranges
     let lengths = ranges.map { Int32(clamping: $0?.count ?? 0) }
     let formats = [Int32](repeating: 1, count: ranges.count)
@@ -214,7 +255,7 @@ final class PostgresConnection {
         let values = ranges.map { range in range.flatMap { start?.advanced(by: $0.lowerBound) } }
         let count = Int32(ranges.count)
         let name = step.statement.name
-        if name.isEmpty {
+        if name.isEmpty || !isNamed {
           return PQsendQueryParams(
             session, step.statement.sql, count, nil, values, lengths, formats, 1) == 1
         }
@@ -226,20 +267,29 @@ final class PostgresConnection {
   // MARK: Receiving
 
   private func receive(
-    _ names: [String?], into all: inout [PostgresRows], until deadline: Int64,
+    _ answers: [Answer], into all: inout [PostgresRows], until deadline: Int64,
     on session: OpaquePointer
   ) throws(PostgresFault) {
     var refusal: PostgresFault?
-    for name in names {
+    for expected in answers {
       do throws(PostgresFault) {
         let rows = try answer(until: deadline, on: session)
-        if let name { prepared.insert(name) } else { all.append(rows) }
+        switch expected {
+        case .preparation(let name): prepared.insert(name)
+        case .rows: all.append(rows)
+        case .settings: break
+        }
       } catch {
-        guard case .refused = error.cause else { throw refusal ?? error }
+        guard case .refused(let state) = error.cause else { throw refusal ?? error }
         // The server skips the statements after the first error, without messages of their own.
         if refusal == nil {
           refusal = error
-          refusal?.step = all.count
+          // A pooler that lost the server does not know which statements were executed.
+          refusal?.step = isPooled && state.hasPrefix("08") ? nil : all.count
+          if case .settings = expected, state == PostgresSession.replacedServerState {
+            refusal?.cause = .lost
+            refusal?.message = "the server behind the pooler was started again or replaced"
+          }
         }
         if refusal?.endsSession == true { break }
       }
@@ -312,6 +362,12 @@ final class PostgresConnection {
       PQfreemem(notify)
     }
     return payloads
+  }
+
+  /// Frees the notifications that arrived with answers.
+  private func dropNotices() {
+    guard let session else { return }
+    while let notify = PQnotifies(session) { PQfreemem(notify) }
   }
 
   /// True if a transaction is open, or has failed and must be rolled back.

@@ -23,14 +23,25 @@ enum PostgresSession {
     return own.map { PostgresAddress.Parameter(keyword: $0.0, value: $0.1) }
   }
 
-  /// Reads and sets, in one round trip, everything that a session needs. Returns the schema of the
-  /// tables.
-  static func prepare(_ connection: PostgresConnection) throws(PostgresFault) -> String {
-    let rows = try connection.run(settings, settingsValues)
+  /// A session that can be used.
+  struct Prepared {
+    /// Schema of the tables.
+    var schema: String
+    /// Number of the server's process.
+    var backend: Int64
+    /// Start of the server, in microseconds since 1970.
+    var serverStartedAt: Int64
+  }
+
+  /// Reads and sets, in one round trip, everything that a session needs. Behind a pooler nothing
+  /// stays set: other programs use the session of the server, too.
+  static func prepare(_ connection: PostgresConnection) throws(PostgresFault) -> Prepared {
+    let rows = try connection.run(settings, settingsValues.bind(connection.backend))
     let found = rows.first { row in
       (
         version: Int(row.integer(0)), isStandby: row.bool(1), encoding: row.text(2),
-        schema: row.isNull(3) ? nil : row.text(3)
+        schema: row.isNull(3) ? nil : row.text(3), backend: row.integer(4),
+        startedAt: row.integer(5)
       )
     }
     guard let found else {
@@ -41,7 +52,8 @@ enum PostgresSession {
       throw PostgresFault(
         cause: .refused(state: "3F000"), message: "no schema of the search path exists")
     }
-    return schema
+    return Prepared(
+      schema: schema, backend: found.backend, serverStartedAt: found.startedAt)
   }
 
   /// `version`: the server's numeric version, 150018 for 15.18.
@@ -77,33 +89,64 @@ enum PostgresSession {
   ///
   /// The timeouts release the locks of a relay that is stopped in the middle of a transaction, or
   /// cut off.
-  private static let settings = PostgresStatement(
-    "settings",
+  private static func settings(isLocal: String) -> String {
     """
-    SELECT current_setting('server_version_num')::bigint, pg_is_in_recovery(),
-      current_setting('server_encoding'), current_schema()::text,
-      set_config('statement_timeout', $1::text, false),
-      set_config('lock_timeout', $2::text, false),
-      set_config('idle_in_transaction_session_timeout', $3::text, false),
-      set_config('tcp_user_timeout', $4::text, false),
-      set_config('tcp_keepalives_idle', $5::text, false),
-      set_config('tcp_keepalives_interval', $6::text, false),
-      set_config('tcp_keepalives_count', '4', false),
+    set_config('statement_timeout', $1::text, \(isLocal)),
+      set_config('lock_timeout', $2::text, \(isLocal)),
+      set_config('idle_in_transaction_session_timeout', $3::text, \(isLocal)),
       set_config('synchronous_commit',
         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
-          THEN 'on' ELSE current_setting('synchronous_commit') END, false),
-      set_config('plan_cache_mode', 'force_generic_plan', false),
-      set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-      set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)
+          THEN 'on' ELSE current_setting('synchronous_commit') END, \(isLocal)),
+      set_config('plan_cache_mode', 'force_generic_plan', \(isLocal)),
+      set_config('enable_seqscan', 'off', \(isLocal)),
+      set_config('enable_hashjoin', 'off', \(isLocal)),
+      set_config('enable_mergejoin', 'off', \(isLocal)), set_config('jit', 'off', \(isLocal))
+    """
+  }
+
+  /// `$7`: number of the process as the peer of the connection told it. Without a name: a pooler
+  /// would not know it in another session.
+  private static let settings = PostgresStatement(
+    "",
+    """
+    SELECT current_setting('server_version_num')::bigint, pg_is_in_recovery(),
+      current_setting('server_encoding'), current_schema()::text, pg_backend_pid()::bigint,
+      \(serverStart), set_config('tcp_user_timeout', $4::text, \(isPooled)),
+      set_config('tcp_keepalives_idle', $5::text, \(isPooled)),
+      set_config('tcp_keepalives_interval', $6::text, \(isPooled)),
+      set_config('tcp_keepalives_count', '4', \(isPooled)), \(settings(isLocal: isPooled))
     """)
+  private static let isPooled = "pg_backend_pid() <> $7::bigint"
+
+  private static let serverStart =
+    "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"
 
   private static var settingsValues: PostgresParameters {
     let vanished = Limits.databaseVanishedMilliseconds
-    return PostgresParameters()
-      .bind("\(Limits.databaseStatementMilliseconds)").bind("\(Limits.databaseLockMilliseconds)")
-      .bind("\(Limits.databaseAnswerMilliseconds)").bind("\(vanished)")
-      .bind("\(vanished / 3_000)").bind("\(vanished / 6_000)")
+    return timeouts.bind("\(vanished)").bind("\(vanished / 3_000)").bind("\(vanished / 6_000)")
   }
+
+  private static var timeouts: PostgresParameters {
+    PostgresParameters()
+      .bind("\(Limits.databaseStatementMilliseconds)").bind("\(Limits.databaseLockMilliseconds)")
+      .bind("\(Limits.databaseAnswerMilliseconds)")
+  }
+
+  // MARK: Poolers
+
+  /// Settings of one transaction behind a pooler, and a check of the server. A pooler keeps its
+  /// connection with the relay while the server is started again, reset, or replaced by a standby:
+  /// then the transaction fails with `replacedServerState`, so that a new session looks for lost
+  /// commits and begins another run (`StoreOpening`).
+  static func pooledSettings(serverStartedAt: Int64) -> PostgresPipeline.Step {
+    PostgresPipeline.Step(statement: pooled, parameters: timeouts.bind(serverStartedAt))
+  }
+
+  /// SQLSTATE of a division by zero.
+  static let replacedServerState = "22012"
+
+  private static let pooled = PostgresStatement(
+    "", "SELECT 1 / (\(serverStart) = $4::bigint)::integer, \(settings(isLocal: "true"))")
 
   /// Identity of a database on a running server. Only the start of the server tells a copy of its
   /// files, which may run beside it, from the original.
@@ -131,7 +174,7 @@ enum PostgresSession {
   private static let identityQuery = PostgresStatement(
     "identity",
     """
-    SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, oid::bigint,
+    SELECT \(serverStart), oid::bigint,
       datname::text, to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC',
         'YYYY-MM-DD HH24:MI:SS.US') || ' UTC'
     FROM pg_database WHERE datname = current_database()
@@ -164,6 +207,13 @@ enum PostgresSession {
       let state = String(decoding: bytes[end - 5..<end], as: UTF8.self)
       let rest = bytes[(end + 1)...].prefix { $0 != UInt8(ascii: "\n") }
       let message = String(decoding: rest.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
+      // PgBouncer's message for parameters of a session.
+      if message.hasPrefix("unsupported startup parameter") {
+        return PostgresFault(
+          cause: .unfit,
+          message: "\(message); a pooler forwards no such settings: make them for the relay's user "
+            + "instead (ALTER ROLE … SET …)")
+      }
       return PostgresFault(cause: .refused(state: state), message: message)
     }
     let lines = words.split(separator: "\n")

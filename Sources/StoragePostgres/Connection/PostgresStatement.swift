@@ -15,6 +15,8 @@ struct PostgresStatement: Sendable {
     self.sql = sql
   }
 
+  var beginsTransaction: Bool { sql.hasPrefix("BEGIN") }
+
   /// Every read and every commit is an explicit transaction of a pipeline.
   static let begin = PostgresStatement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED")
   /// All statements up to the end see one state of the database.

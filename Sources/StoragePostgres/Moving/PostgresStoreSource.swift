@@ -186,7 +186,15 @@ final class MovingSession {
     relays = ["lockstep", address["application_name"] ?? "lockstep"]
     self.address = address.setting("application_name", to: MovingSession.name)
     connection = PostgresConnection(self.address)
-    try connection.perform("open") { () throws(PostgresFault) in }
+    let isPooled = try connection.perform("open") { () throws(PostgresFault) in
+      connection.isPooled
+    }
+    // Its lock, and long transactions, need a session of their own.
+    guard !isPooled else {
+      throw .failed(
+        path: address.shown, operation: "be moved",
+        detail: "it is the address of a pooler; name the database's direct address")
+    }
   }
 
   /// `operation`: the text for the error, as in "failed to read".

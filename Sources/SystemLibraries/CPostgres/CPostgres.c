@@ -17,6 +17,7 @@
   F(PGTransactionStatusType, PQtransactionStatus, (const PGconn *session), (session)) \
   F(char *, PQerrorMessage, (const PGconn *session), (session)) \
   F(int, PQsocket, (const PGconn *session), (session)) \
+  F(int, PQbackendPID, (const PGconn *session), (session)) \
   F(PGVerbosity, PQsetErrorVerbosity, (PGconn * session, PGVerbosity verbosity), \
     (session, verbosity)) \
   F(PQnoticeReceiver, PQsetNoticeReceiver, \
