@@ -11,9 +11,9 @@ import LockstepStorage
 ///
 /// A lost connection stays lost until `open`, which `perform` calls first.
 ///
-/// Behind a pooler (PgBouncer in transaction mode) each transaction may run in another session of the
-/// server, and other programs use these sessions too. So no statement is prepared by name there, and
-/// each transaction begins with its own settings (`PostgresSession.pooledSettings`).
+/// Behind a pooler (PgBouncer in transaction mode) each transaction may run in another session of
+/// the server, and other programs use these sessions too. So each transaction begins with its own
+/// settings there (`PostgresSession.pooledSettings`), and no statement is prepared by name.
 final class PostgresConnection {
   typealias SessionSetup = @Sendable (PostgresConnection) throws(PostgresFault) -> Void
 

@@ -210,16 +210,26 @@ unix_socket_dir = {self.place}
 auth_type = trust
 auth_file = {users}
 pool_mode = transaction
-server_login_retry = 0
+server_login_retry = 1
+{"max_prepared_statements = 500" if self.version >= (1, 21) else ""}
 """)
+
+    @functools.cached_property
+    def program(self):
+        # Debian installs it in a folder that is only on an administrator's PATH.
+        return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+
+    @functools.cached_property
+    def version(self):
+        said = subprocess.run([self.program, "--version"], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout
+        return tuple(int(part) for part in said.split()[1].split("."))
 
     def start(self):
         self.configure()
-        # Debian installs it in a folder that is only on an administrator's PATH.
-        program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [program, self.settings], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+                [self.program, self.settings], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
                 **self.server.identity)
         socket_path = os.path.join(self.place, f".s.PGSQL.{self.port}")
 
