@@ -20,6 +20,16 @@ struct PostgresAddressTests {
     #expect(try told("postgres:///d?host=%2Frun%2Fpg") == ["dbname=d", "host=/run/pg"])
   }
 
+  @Test func whatIsForThisProgramIsNotForTheLibrary() throws {
+    let address = try PostgresAddress("postgres://pool/relay?prepared_statements=on&port=1")
+    #expect(address.preparesBehindPooler)
+    #expect(address.libraryParameters.map(\.keyword) == ["host", "dbname", "port"])
+    #expect(try !PostgresAddress("postgres://pool/?prepared_statements=off").preparesBehindPooler)
+    #expect(throws: PostgresAddressFault.part("prepared_statements")) {
+      try PostgresAddress("postgres://pool/relay?prepared_statements=yes")
+    }
+  }
+
   @Test func omittedPartsAreLeftToTheEnvironment() throws {
     #expect(try told("postgres://").isEmpty)
     #expect(try told("postgres://?service=relay") == ["service=relay"])

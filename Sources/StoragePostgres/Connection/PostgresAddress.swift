@@ -17,13 +17,17 @@ package struct PostgresAddress: Sendable, Hashable {
   /// Text for errors and logs: the URL without the part after the question mark.
   package let shown: String
 
+  /// Keyword of this program, which libpq does not know: `on` if the pooler at this address knows
+  /// prepared statements.
+  private static let preparesKeyword = "prepared_statements"
+
   /// Keywords that may follow the question mark. Timeouts and keepalives are not among them:
   /// `Limits` has them.
   package static let keywords = [
     "application_name", "channel_binding", "dbname", "gssencmode", "host", "hostaddr",
-    "krbsrvname", "options", "passfile", "port", "service", "ssl_max_protocol_version",
-    "ssl_min_protocol_version", "sslcert", "sslcrl", "sslcrldir", "sslkey", "sslmode",
-    "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs", "user",
+    "krbsrvname", "options", "passfile", "port", preparesKeyword, "service",
+    "ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcrl", "sslcrldir",
+    "sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs", "user",
   ]
 
   /// Throws if the text is not a valid URL, with a message for its author that never repeats a
@@ -55,6 +59,14 @@ package struct PostgresAddress: Sendable, Hashable {
     self.parameters = parameters
     shown = scheme + parts[0]
   }
+
+  /// The parameters that libpq knows.
+  var libraryParameters: [Parameter] {
+    parameters.filter { $0.keyword != PostgresAddress.preparesKeyword }
+  }
+
+  /// True if statements are prepared also behind a pooler.
+  var preparesBehindPooler: Bool { self[PostgresAddress.preparesKeyword] == "on" }
 
   /// Returns nil if the URL does not contain the parameter.
   package subscript(keyword: String) -> String? {
@@ -127,6 +139,9 @@ package struct PostgresAddress: Sendable, Hashable {
     guard !["password", "sslpassword"].contains(keyword) else { throw .password }
     guard keywords.contains(keyword) else { throw .keyword(keyword) }
     guard sides.count == 2, !sides[1].isEmpty else { throw .part(keyword) }
+    guard keyword != preparesKeyword || ["on", "off"].contains(sides[1]) else {
+      throw .part(keyword)
+    }
     return Parameter(keyword: keyword, value: try decoded(sides[1]))
   }
 

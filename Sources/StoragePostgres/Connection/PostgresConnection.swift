@@ -13,7 +13,9 @@ import LockstepStorage
 ///
 /// Behind a pooler (PgBouncer in transaction mode) each transaction may run in another session of
 /// the server, and other programs use these sessions too. So each transaction begins with its own
-/// settings there (`PostgresSession.pooledSettings`), and no statement is prepared by name.
+/// settings there (`PostgresSession.pooledSettings`), and no statement is prepared by name, unless
+/// the address says that the pooler knows them: an older one would run what another program has
+/// prepared under that name.
 final class PostgresConnection {
   typealias SessionSetup = @Sendable (PostgresConnection) throws(PostgresFault) -> Void
 
@@ -127,10 +129,12 @@ final class PostgresConnection {
   /// Makes the server renew its plans now and then (`PostgresSession`), between two transactions.
   func renewPlans() throws(PostgresFault) {
     let made = roundTrips - begunAt
-    guard made >= plansEnd, !isPooled else { return }
+    guard made >= plansEnd, preparesStatements else { return }
     plansEnd = made + min(made, PostgresSession.lastingPlans)
     _ = try run(.discardPlans)
   }
+
+  private var preparesStatements: Bool { !isPooled || address.preparesBehindPooler }
 
   /// Runs one statement alone.
   func run(
@@ -154,7 +158,7 @@ final class PostgresConnection {
         message: "libpq, PostgreSQL's client library, cannot be loaded "
           + "(\(String(cString: reason))); Debian's package is 'libpq5'")
     }
-    let parameters = host.parameters + PostgresSession.parameters(of: host)
+    let parameters = host.libraryParameters + PostgresSession.parameters(of: host)
     let keywords = CStrings(parameters.map(\.keyword))
     let values = CStrings(parameters.map(\.value))
     guard let session = PQconnectStartParams(keywords.pointers, values.pointers, 0) else {
@@ -217,8 +221,16 @@ final class PostgresConnection {
   ) throws(PostgresFault) -> [Answer] {
     var answers: [Answer] = []
     var preparing: Set<String> = []
+    let isNamed = preparesStatements
     func send(_ step: PostgresPipeline.Step, _ answer: Answer) throws(PostgresFault) {
-      guard PostgresConnection.send(step, isNamed: !isPooled, on: session) else {
+      let name = step.statement.name
+      if isNamed, !name.isEmpty, !prepared.contains(name), preparing.insert(name).inserted {
+        guard PQsendPrepare(session, name, step.statement.sql, 0, nil) == 1 else {
+          throw connectionFault(session)
+        }
+        answers.append(.preparation(name))
+      }
+      guard PostgresConnection.send(step, isNamed: isNamed, on: session) else {
         throw connectionFault(session)
       }
       answers.append(answer)
@@ -228,13 +240,6 @@ final class PostgresConnection {
     let isImplicit = pipeline.steps.first?.statement.beginsTransaction == false
     if isPooled, isImplicit, !isInTransaction { try send(settings, .settings) }
     for step in pipeline.steps {
-      let name = step.statement.name
-      if !isPooled, !name.isEmpty, !prepared.contains(name), preparing.insert(name).inserted {
-        guard PQsendPrepare(session, name, step.statement.sql, 0, nil) == 1 else {
-          throw connectionFault(session)
-        }
-        answers.append(.preparation(name))
-      }
       try send(step, .rows)
       if isPooled, step.statement.beginsTransaction { try send(settings, .settings) }
     }
@@ -286,6 +291,10 @@ final class PostgresConnection {
           refusal = error
           // A pooler that lost the server does not know which statements were executed.
           refusal?.step = isPooled && state.hasPrefix("08") ? nil : all.count
+          if isPooled, PostgresSession.unknownStatementStates.contains(state) {
+            refusal?.cause = .unfit
+            refusal?.message = PostgresSession.unknownStatementMessage
+          }
           if case .settings = expected, state == PostgresSession.replacedServerState {
             refusal?.cause = .lost
             refusal?.message = "the server behind the pooler was started again or replaced"

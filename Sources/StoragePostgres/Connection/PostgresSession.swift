@@ -145,8 +145,15 @@ enum PostgresSession {
   /// SQLSTATE of a division by zero.
   static let replacedServerState = "22012"
 
+  /// SQLSTATEs of a statement that is not prepared in the session, or already by another program.
+  static let unknownStatementStates = ["26000", "42P05"]
+  static let unknownStatementMessage =
+    "the pooler does not know prepared statements; remove prepared_statements=on from the address, "
+    + "or raise the pooler's max_prepared_statements (PgBouncer 1.21 or newer)"
+
   private static let pooled = PostgresStatement(
-    "", "SELECT 1 / (\(serverStart) = $4::bigint)::integer, \(settings(isLocal: "true"))")
+    "pooled settings",
+    "SELECT 1 / (\(serverStart) = $4::bigint)::integer, \(settings(isLocal: "true"))")
 
   /// Identity of a database on a running server. Only the start of the server tells a copy of its
   /// files, which may run beside it, from the original.

@@ -90,6 +90,26 @@ def story_without_the_direct_address_a_relay_says_what_to_do():
         run("relay", "--check", "--store", pooler.url, "--bus", server.url)
 
 
+def story_prepared_statements_are_for_poolers_that_know_them():
+    """The address says that the pooler knows prepared statements. PgBouncer 1.18 does not: the relay
+    names the setting to remove. A newer one runs them."""
+    if not has_postgres("--pooler"):
+        return
+    with Server() as server, Pooler(server.make()) as pooler:
+        words = ["--loops", "1", "--bus", server.url]
+        with Relay(*words, store=pooler.url) as relay:
+            phone = Person.new(relay)
+        store = pooler.url + "&prepared_statements=on"
+        if pooler.version < (1, 21):
+            refused("relay", *words, "--store", store, says="remove prepared_statements=on")
+            return
+        with Relay(*words, store=store) as here, Relay(*words, store=store) as there:
+            for number in range(20):
+                for at in (here, there):
+                    expect(same_device_at(at, phone).save(record(f"r{number}")), 200)
+            assert len(all_texts(same_device_at(there, phone))) == 20
+
+
 def story_the_server_and_the_pooler_are_started_again():
     """Under load the server is stopped and started, and the pooler killed and started: nothing that
     was acknowledged is missing, and nobody has to act."""
