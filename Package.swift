@@ -98,6 +98,8 @@ let package = Package(
     module("StorageFiles", ["Model", "Crypto", "Storage", "CLinux"]),
     module("StorageSQLite", ["JSON", "Model", "Storage", "StorageFiles", "CSQLite"]),
     module("StoragePostgres", ["Model", "Crypto", "Storage", "CPostgres"]),
+    // The bus between relays on NATS.
+    module("NATS", ["JSON", "Model", "Storage", "EventLoop"]),
     // The driver for Apple's systems; on Linux only the tests use it.
     module("DispatchDriver", ["Model", "Crypto", "Runtime"]),
     // The library for apps: a device, its home folder and its socket.
@@ -131,7 +133,7 @@ let package = Package(
       "RelayService",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
-        "WebPush", "ACME", "Relay", "EventLoop", "StorageSQLite", "StoragePostgres",
+        "WebPush", "ACME", "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "NATS",
         "StorageFiles", "Lockstep", "CommandLine", "WebAssets", "CLinux",
       ]),
     module(
@@ -231,6 +233,7 @@ let package = Package(
         "Model", "Crypto", "Storage", "StorageSQLite", "StoragePostgres", "StorageContract",
         "TemporaryFolders",
       ]),
+    tests("NATS", ["Model", "Storage", "EventLoop", "NATS"]),
     tests(
       "StorageFiles",
       ["Model", "Crypto", "Storage", "StorageFiles", "StorageContract", "TemporaryFolders"]),

@@ -748,6 +748,15 @@ extension Limits {
   @usableFromInline package static let busProbeMilliseconds: Int64 = 3_000
   /// Time for which a relay of an older version counts as there after a notice of it.
   @usableFromInline package static let unnumberedMilliseconds: Int64 = 600_000
+  /// Time for which a relay that has checked its accounts counts as running: longer than the
+  /// interval of its checks.
+  @usableFromInline package static let seenRelayMilliseconds: Int64 = 90_000
+  /// Time after which a relay that does not check its accounts is forgotten.
+  @usableFromInline package static let deadRelayMilliseconds: Int64 = 300_000
+  /// Accounts without connections here that a node still listens to, and changes that wait to be
+  /// sent to other relays.
+  @usableFromInline package static let formerAccounts = 10_000
+  @usableFromInline package static let waitingNotices = 10_000
   /// Relays on one store whose notices are followed.
   @usableFromInline package static let lines = 1_000
   /// Notices that one wait returns at most; the rest stay in the connection.

@@ -1,4 +1,5 @@
 import LockstepCommandLine
+import LockstepNATS
 import LockstepStorage
 import LockstepStoragePostgres
 
@@ -6,6 +7,8 @@ import LockstepStoragePostgres
 package enum BusAddress: Hashable, Sendable {
   /// The store's database at an address without a pooler, for `NOTIFY`.
   case database(PostgresAddress)
+  /// Servers of NATS.
+  case nats(NATSAddress)
 
   package init(_ text: String) throws(ValueFault) {
     let scheme = text.prefix { $0 != ":" }
@@ -16,10 +19,16 @@ package enum BusAddress: Hashable, Sendable {
       } catch {
         throw ValueFault("\(error)")
       }
+    case "nats", "tls":
+      do throws(NATSAddressFault) {
+        self = .nats(try NATSAddress(text))
+      } catch {
+        throw ValueFault("\(error)")
+      }
     default:
       throw ValueFault(
-        "a bus is named by a URL such as postgres://user@host:5432/database, the direct address of "
-          + "the database of --store")
+        "a bus is named by a URL such as nats://host:4222, or "
+          + "postgres://user@host:5432/database, the direct address of the database of --store")
     }
   }
 
@@ -27,6 +36,7 @@ package enum BusAddress: Hashable, Sendable {
   package var text: String {
     switch self {
     case .database(let address): address.shown
+    case .nats(let address): address.shown
     }
   }
 
@@ -41,6 +51,7 @@ package enum BusAddress: Hashable, Sendable {
   /// Returns the fault of a bus that cannot be used with that store now; nil if there is none.
   static func connectionFault(of bus: BusAddress?, for store: StoreLocation) -> String? {
     if let fault = fault(of: bus, for: store) { return fault }
+    // A relay also starts while NATS cannot be reached.
     guard case .database(let direct) = bus, case .database(let address) = store else { return nil }
     do throws(StorageError) {
       try PostgresBus.checkSameDatabase(direct, as: address)
@@ -51,8 +62,36 @@ package enum BusAddress: Hashable, Sendable {
   }
 }
 
+/// Settings of the bus.
+package struct BusSettings: Sendable {
+  /// nil: the bus is the store's database, at the store's address.
+  package var address: BusAddress?
+  /// Password of NATS, or its token; nil if it needs none.
+  package var password: String?
+
+  package init(address: BusAddress? = nil, password: String? = nil) {
+    self.address = address
+    self.password = password
+  }
+
+  /// Reads the password from the first line of its file.
+  init(_ arguments: Arguments) throws(CommandFailure) {
+    address = arguments[RelayCommand.bus]
+    guard let path = arguments[RelayCommand.busPasswordFile] else { return }
+    guard case .nats = address else {
+      throw CommandFailure(
+        "--bus-password-file is for a bus of NATS (--bus nats://HOST)", exitCode: .usage)
+    }
+    let text = String(decoding: try ConfigFile.bytes(of: path), as: UTF8.self)
+    password = text.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? ""
+    guard password != "" else {
+      throw CommandFailure("\(path) has no password in its first line", exitCode: .usage)
+    }
+  }
+}
+
 extension ValueKind where Value == BusAddress {
-  /// The URL of a database.
+  /// The URL of a database, or of servers of NATS.
   package static var busAddress: ValueKind {
     ValueKind("URL") { text throws(ValueFault) in try BusAddress(text) }
   }

@@ -39,8 +39,12 @@ package enum RelayCommand {
       + "that several relays may share.")
   static let bus = CommandOption.optional(
     "bus", ValueKind<BusAddress>.busAddress,
-    "Direct address of the database, postgres://USER@HOST/DATABASE, for notices between relays, if "
-      + "--store names a pooler (PgBouncer) in transaction mode.")
+    "How the relays of a database notify each other: nats://HOST:PORT of NATS, or its direct "
+      + "address, postgres://USER@HOST/DATABASE, if --store names a pooler (PgBouncer) in "
+      + "transaction mode; the address of --store if not given.")
+  static let busPasswordFile = CommandOption.optional(
+    "bus-password-file", ValueKind.file,
+    "File with the password of NATS, or its token if --bus names no user.")
   package static let isOpen = CommandOption.flag("open", "Allow anyone to create an account.")
   static let retention = CommandOption.defaulted(
     "retention", .duration(1_000...Limits.retentionMilliseconds),
@@ -134,9 +138,9 @@ package enum RelayCommand {
       listen.entry, adminListen.entry, hasAdminPage.entry, publicURL.entry, certificate.entry,
       key.entry, strictTransport.entry,
     ] + RelayACME.options + [
-      store.entry, bus.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry,
-      keepAlive.entry, compression.entry, isRestored.entry,
-      loops.entry, limits.entry, exempt.entry, origin.entry, pages.entry, host.entry,
+      store.entry, bus.entry, busPasswordFile.entry, isOpen.entry, retention.entry, quota.entry,
+      diskFloor.entry, keepAlive.entry, compression.entry, isRestored.entry, loops.entry,
+      limits.entry, exempt.entry, origin.entry, pages.entry, host.entry,
       trustProxy.entry, wake.entry, wakeAllow.entry, wakeContact.entry,
       logLevel.entry, logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
     ],
@@ -189,7 +193,7 @@ package enum RelayCommand {
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen],
       certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),
-      store: arguments[store], bus: arguments[bus],
+      store: arguments[store], bus: try BusSettings(arguments),
       configuration: configuration,
       isRestored: arguments[isRestored],
       log: Log(

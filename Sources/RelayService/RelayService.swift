@@ -17,8 +17,7 @@ package struct RelayService {
   /// TLS certificate; nil for plain HTTP.
   package var certificate: ServerCertificate?
   package var store: StoreLocation
-  /// Address of the bus; nil: that of the store.
-  package var bus: BusAddress?
+  package var bus: BusSettings
   /// Configuration of all nodes, including their number.
   package var configuration: RelayConfiguration
   /// True if the owner declares that the whole folder was restored from an older copy.
@@ -72,14 +71,15 @@ package struct RelayService {
       status: "listening on \(url(of: publicListeners[0].address))")
     reloadOnSignal(certificate, acme, mainThreadHandler, group, configuration)
     let bus = try openBus(of: store)
-    let files = try openFiles(of: store, configuration, keepsSessions: bus?.hearsStore)
+    let files = try openFiles(
+      of: store, configuration, keepsSessions: (bus as? PostgresBus)?.hearsStore)
     let sharesStore = bus != nil
     let measures = metrics.source(
       of: self.store, fault: store.fileFault, certificateEnd: { certificate?.end })
     let adminSessions = SharedAdminSessions()
     let shortSaves = makeShortSaves(store, configuration, metrics)
-    let notices = Locked<UInt64>(0)
-    try startWorkers(of: group, on: store, notices, metrics)
+    let outbox = bus.map { BusOutbox($0.wakeup) }
+    try startWorkers(of: group, on: store, outbox, metrics)
     try startFiles(of: group, on: files)
     for node in 0..<configuration.nodes {
       var configuration = configuration
@@ -100,7 +100,7 @@ package struct RelayService {
       publicListeners[0].address, reachedAt: configuration.publicURL ?? configuration.ownURL,
       admin: admin?.address, accounts: accounts)
     var busThread: BusThread?
-    if let bus { busThread = try BusThread(bus, sent: notices, of: group, log: log) }
+    if let bus, let outbox { busThread = try BusThread(bus, outbox, of: group, log: log) }
     defer { busThread?.end() }
     try acme?.start()
     defer { acme?.end() }
@@ -108,10 +108,10 @@ package struct RelayService {
   }
 
   /// Returns nil if no other relay can share the store. Warns if notices do not arrive.
-  private func openBus(of store: RelayStore) throws(StorageError) -> sending PostgresBus? {
-    guard let opened = try store.makeBus(at: bus) else { return nil }
-    if opened.hearsStore { return opened }
-    let address = bus?.text ?? self.store.text
+  private func openBus(of store: RelayStore) throws(StorageError) -> sending (any RelayBus)? {
+    guard let opened = try store.makeBus(bus) else { return nil }
+    guard let postgres = opened as? PostgresBus, !postgres.hearsStore else { return opened }
+    let address = bus.address?.text ?? self.store.text
     log.warning(
       "notifications do not arrive at \(address), as behind a pooler in transaction mode, so "
         + "changes of other relays arrive some seconds later, and other relays may end uploads of "
@@ -123,7 +123,7 @@ package struct RelayService {
     of store: RelayStore, _ configuration: RelayConfiguration, keepsSessions: Bool?
   ) throws(StorageError) -> sending any ChunkStore {
     try store.makeFiles(
-      uploads: configuration.limits.uploads * configuration.nodes, bus: bus,
+      uploads: configuration.limits.uploads * configuration.nodes, bus: bus.address,
       keepsSessions: keepsSessions)
   }
 
@@ -204,6 +204,11 @@ package struct RelayService {
           "the store's disk has free space again",
           [LogLine.Field("node", node), LogLine.Field("free", Int(clamping: free))])
       case .storeRecovered: log.info("the store works again", [LogLine.Field("node", node)])
+      case .unheardRelays(areThere: true):
+        log.warning(
+          "another relay on this store is not heard: it cannot reach the bus, or has another "
+            + "--bus; until then its changes arrive some seconds later")
+      case .unheardRelays(areThere: false): log.info("all relays on this store are heard")
       case .undeclaredProxy(let peer):
         log.warning(
           "requests from \(peer.text) have the header fields of a proxy; if it is yours, start "
@@ -246,7 +251,7 @@ package struct RelayService {
   }
 
   private func startWorkers(
-    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ notices: Locked<UInt64>,
+    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ outbox: BusOutbox?,
     _ metrics: StoreMetrics
   ) throws {
     let reader = try store.makeReader()
@@ -256,7 +261,13 @@ package struct RelayService {
       NodeGroup<RelayNode>.CommitWorker.Context(
         portions: StoreWork.commitPortions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
-        defer { notices.withLock { $0 = store.noticesSent } }
+        defer {
+          if let outbox {
+            let announcements = store.takeAnnouncements()
+            outbox.add(announcements)
+            for account in announcements.sleeping { group.broadcast(.sleepersMissed(account)) }
+          }
+        }
         return metrics.measureCommit(assignments.count) {
           StoreWork.commit(assignments.map(\.job), on: store.writer, wall: moment.wall)
         }.map { ($0.outcome, $0.news?.durable(at: SystemClock.instant())) }

@@ -3,6 +3,7 @@ import Glibc
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepModel
+import LockstepNATS
 import LockstepRelay
 import LockstepStorage
 import LockstepStorageFiles
@@ -110,7 +111,7 @@ package final class RelayStore {
       let direct =
         switch bus {
         case .database(let direct): direct
-        case nil: address
+        case .nats, nil: address
         }
       return try PostgresChunkStore(
         direct, uploads: uploads, keepsSessions: keepsSessions, restored: restored)
@@ -130,19 +131,28 @@ package final class RelayStore {
   }
 
   /// Returns the source of other relays' notices, for another thread; nil if there can be none.
-  /// `address`: nil for that of the store.
-  func makeBus(at address: BusAddress?) throws(StorageError) -> sending PostgresBus? {
+  func makeBus(_ settings: BusSettings) throws(StorageError) -> sending (any RelayBus)? {
     guard case .database(_, let store) = kind else { return nil }
-    return switch address {
-    case .database(let direct): try store.makeBus(at: direct)
-    case nil: try store.makeBus()
+    switch settings.address {
+    case .database(let direct): return try store.makeBus(at: direct)
+    case .nats(let servers):
+      let login = settings.password.map { NATSSession.Login(user: servers.user ?? "", secret: $0) }
+      let name = try store.busName()
+      do throws(SystemFault) {
+        let bus = try NATSBus(servers, login: login, store: name, relay: store.relay)
+        store.announceByBus()
+        return bus
+      } catch {
+        throw .failed(path: servers.shown, operation: "serve as the bus", detail: "\(error)")
+      }
+    case nil: return try store.makeBus()
     }
   }
 
-  /// Number of notices that commits have sent to other relays.
-  var noticesSent: UInt64 {
-    guard case .database(_, let store) = kind else { return 0 }
-    return store.noticesSent
+  /// Returns what the bus is to announce of the commits since the last call.
+  func takeAnnouncements() -> CommitAnnouncements {
+    guard case .database(_, let store) = kind else { return CommitAnnouncements() }
+    return store.takeAnnouncements()
   }
 
   /// Returns a fault in the files of a store in a folder, including those of `makeFiles`, or nil.

@@ -390,9 +390,10 @@ package enum ReadRequest: Sendable, Hashable {
   case newestToken(AccountID)
   case devices(AccountID)
   case accountCount
-  /// Reads the versions of these accounts, for a relay that shares its store with others:
-  /// notifications between relays can get lost.
-  case accountVersions([AccountID])
+  /// Lets the relays of a shared store announce commits of these accounts to a node of this one,
+  /// no longer those of `leaving`, and then reads the versions of `accounts`: later commits are
+  /// announced, and announcements can get lost.
+  case followAccounts([AccountID], leaving: [AccountID], node: Int)
   /// Reads the device's registrations for wakes.
   case wakes(AccountID, DeviceID)
   /// Lists devices with registrations for wakes.
@@ -419,8 +420,9 @@ package enum ReadResult: Sendable, Hashable {
   /// knows its own connections.
   case devices([Device])
   case count(Int)
-  /// In any order, without accounts that no longer exist.
-  case accountVersions([AccountVersion])
+  /// In any order, without accounts that no longer exist. `relays`: the other relays that have
+  /// lately used the store.
+  case accountVersions([AccountVersion], relays: [RelaySighting])
   case wakes([WakeStatus])
   /// `next`: the last id that was read, if there may be more.
   case sleepers([Sleeper], next: SleeperID?)
@@ -429,6 +431,21 @@ package enum ReadResult: Sendable, Hashable {
   /// Unknown name; `badToken` for an unknown token; 410 for a change token that can no longer be
   /// followed.
   case refused(Refusal)
+}
+
+/// Another relay that uses the same store.
+@usableFromInline
+package struct RelaySighting: Sendable, Hashable {
+  /// Number that identifies the relay's notices.
+  @usableFromInline package var relay: UInt64
+  /// Time of its last check of its accounts, in milliseconds of the store's clock.
+  @usableFromInline package var seenAt: Int64
+
+  @usableFromInline
+  package init(relay: UInt64, seenAt: Int64) {
+    self.relay = relay
+    self.seenAt = seenAt
+  }
 }
 
 /// Account and device of a token, with the data that the relay needs to serve the device.

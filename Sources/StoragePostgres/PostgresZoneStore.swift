@@ -15,8 +15,14 @@ package final class PostgresZoneStore: ZoneStore {
   private let sessionSetup: PostgresConnection.SessionSetup
   /// Number that identifies this relay's notices; drawn when the store was opened.
   package let relay: UInt64
-  /// Number of notices that commits have sent to the other relays.
-  package private(set) var noticesSent: UInt64 = 0
+  /// True if a bus announces the commits.
+  private var hasBus = false
+  /// Announcements since the last call of `takeAnnouncements`.
+  private var announcements = CommitAnnouncements()
+  /// Number of sessions of which the other relays know.
+  private var knownOpenings = 0
+  /// True if the database knew this relay as a listener at its last commit.
+  private var isRegistered = false
   /// True if an older copy of the database was found when the store was opened, or its owner
   /// declared so: every account is in a new generation, and its devices save again what they hold
   /// of the lost data.
@@ -71,6 +77,7 @@ package final class PostgresZoneStore: ZoneStore {
   }
 
   /// Returns a receiver of other relays' notices for another thread, on a connection of its own.
+  /// From now on this store does not announce its commits itself (`takeAnnouncements`).
   /// `address`: another address of the same database, without a pooler. Throws `failed` if it is
   /// that of another database.
   package func makeBus(
@@ -83,7 +90,27 @@ package final class PostgresZoneStore: ZoneStore {
       try connection.run(probe.statement, probe.parameters).count
     }
     try bus.endProbe()
+    announceByBus()
     return bus
+  }
+
+  /// Returns a name that only relays on this database and schema have, of letters and digits.
+  package func busName() throws(StorageError) -> String {
+    try connection.perform("open") { () throws(PostgresFault) in
+      try PostgresSession.busName(connection)
+    }
+  }
+
+  /// Lets a bus announce the commits from now on (`takeAnnouncements`), instead of this store.
+  package func announceByBus() {
+    hasBus = true
+    knownOpenings = connection.openings
+  }
+
+  /// Returns what the bus is to announce of the commits since the last call.
+  package func takeAnnouncements() -> CommitAnnouncements {
+    defer { announcements = CommitAnnouncements() }
+    return announcements
   }
 
   package func commit(
@@ -92,10 +119,33 @@ package final class PostgresZoneStore: ZoneStore {
     if requests.isEmpty { return [] }
     return try connection.perform("save") { () throws(PostgresFault) in
       let run = CommitRun(
-        requests, on: connection, rules: rules, wall: wall, relay: relay, noticesSent: noticesSent)
-      defer { noticesSent = run.noticesSent }
-      return try run.perform(requests)
+        requests, on: connection, rules: rules, wall: wall, relay: relay, hasBus: hasBus)
+      do throws(PostgresFault) {
+        let results = try run.perform(requests)
+        record(run)
+        return results
+      } catch {
+        // It may have been committed, and its changes are not known.
+        if error.isUnknown { announcements.mayLackListeners = hasBus }
+        throw error
+      }
     }
+  }
+
+  private func record(_ run: CommitRun) {
+    guard hasBus else { return }
+    if connection.openings != knownOpenings {
+      // A crash or a failover of the server may have forgotten the listeners.
+      knownOpenings = connection.openings
+      announcements.mayLackListeners = true
+    }
+    if let isRegistered = run.isRegistered {
+      // Behind a pooler, a session outlives the server's.
+      if self.isRegistered, !isRegistered { announcements.mayLackListeners = true }
+      self.isRegistered = isRegistered
+    }
+    announcements.notices += run.notices
+    announcements.sleeping += run.sleeping
   }
 
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {

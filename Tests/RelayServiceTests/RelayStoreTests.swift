@@ -11,7 +11,7 @@ struct RelayStoreTests {
     let place = StoreLocation.folder(folder.path)
     let store = try RelayStore(place, rules: StoreRules(), attempts: 0)
     #expect(!store.wasRestored)
-    #expect(try store.makeBus(at: nil) == nil, "there are no others to be heard")
+    #expect(try store.makeBus(BusSettings()) == nil, "there are no others to be heard")
     let account = AccountID(rawValue: 1)
     let made = try store.writer.commit(
       [.createAccount(account, generation: 1, label: "mum", device: nil, pairing: nil)], wall: 1)

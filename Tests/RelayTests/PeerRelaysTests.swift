@@ -162,6 +162,118 @@ struct PeerRelaysTests {
     #expect(try pushes(socket).map { $0.changes.count } == [1])
   }
 
+  // MARK: accounts
+
+  @Test func aRelayIsToldOfAccountsWithDevicesThereOnly() throws {
+    let relay = peerRelays()
+    let phone = try relay.newAccount()
+    let account = phone.credentials.account
+    let laptop = try relay.newDevice(beside: phone)
+    let writer = try SocketClient(relay, node: 0, as: phone)
+    #expect(relay.listeners[account] == [0])
+    let socket = try SocketClient(relay, node: 1, as: laptop)
+    #expect(relay.listeners[account] == [0, 1])
+    // Who has left may come back at once; it is told of one more commit.
+    relay.cut(socket.id)
+    relay.runUntilIdle()
+    #expect(relay.listeners[account] == [0, 1])
+    writer.call(.save(save("a", zone: "z", id: batch(1))))
+    relay.advance(Limits.versionCheckMilliseconds)
+    let other = try relay.newAccount()
+    _ = try SocketClient(relay, node: 1, as: other)
+    #expect(relay.listeners[account] == [0])
+    let since = try newest(relay, phone)
+    let back = try SocketClient(relay, node: 1, as: laptop, since: since)
+    writer.call(.save(save("b", zone: "z", id: batch(2))))
+    #expect(try pushes(back).map { $0.changes.map(\.name.text) } == [["b"]])
+  }
+
+  /// The commit comes after the device was looked up, and before its relay listens.
+  @Test func aCommitBeforeTheRelayListensIsFound() throws {
+    let relay = peerRelays()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let writer = try SocketClient(relay, node: 0, as: phone)
+    let since = try newest(relay, phone)
+    let socket = try SocketClient(relay, node: 1)
+    socket.sendMessage(.hello(token: laptop.token, since: since))
+    while relay.listeners[phone.credentials.account]?.contains(1) != true,
+      relay.entries[1].reads.isEmpty
+    {
+      #expect(relay.step())
+    }
+    while relay.runRead(1), relay.listeners[phone.credentials.account]?.contains(1) != true {
+      writer.sendMessage(.save(save("r\(relay.readsDone)", zone: "z", id: batch(relay.readsDone))))
+      relay.runCommits(relay.commits.count)
+      while relay.deliverRead(1) {}
+    }
+    relay.runUntilIdle()
+    let names = try pushes(socket).flatMap { $0.changes.map(\.name.text) }
+    #expect(!names.isEmpty)
+    #expect(try newest(relay, phone) != since)
+  }
+
+  @Test func anAccountThatCouldNotBeFollowedIsFollowedLater() throws {
+    let relay = peerRelays()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let account = phone.credentials.account
+    let since = try newest(relay, phone)
+    let socket = try SocketClient(relay, node: 1)
+    socket.sendMessage(.hello(token: laptop.token, since: since))
+    while relay.entries[1].reads.isEmpty { #expect(relay.step()) }
+    _ = relay.runRead(1)
+    relay.readFault = StorageError.unavailable(path: "db", detail: "it is down")
+    relay.runUntilIdle()
+    #expect(relay.listeners[account]?.contains(1) != true)
+    relay.readFault = nil
+    relay.advance(Limits.versionCheckMilliseconds)
+    #expect(relay.listeners[account]?.contains(1) == true)
+  }
+
+  @Test func aRelayThatIsNotHeardIsNoticedAndTold() throws {
+    let relay = peerRelays()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    let writer = try SocketClient(relay, node: 0, as: phone, since: since)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
+    func isReported() -> Bool? {
+      let reports = relay.reports.compactMap {
+        if case .unheardRelays(let areThere) = $0 { areThere } else { nil }
+      }
+      return reports.last
+    }
+    func pass(_ checks: Int) {
+      for _ in 0..<checks { relay.advance(Limits.versionCheckMilliseconds) }
+    }
+    relay.seenRelays = [
+      RelaySighting(relay: 5, seenAt: 10_000), RelaySighting(relay: 6, seenAt: 10_000),
+    ]
+    relay.deliver(1, .news(.remoteNewsReliability(true)))
+    relay.deliver(1, .news(.remoteRelaysHeard([5])))
+    pass(3)
+    // It may have ended a moment ago. Meanwhile a loss is found as soon as without the bus.
+    writer.sendMessage(.save(save("r", zone: "z", id: batch(1))))
+    loseHints(to: 1, relay)
+    pass(2)
+    #expect(try pushes(socket).map { $0.changes.count } == [1])
+    #expect(isReported() == nil)
+    relay.seenRelays[1].seenAt += Limits.versionCheckMilliseconds
+    pass(2)
+    #expect(isReported() == true)
+    for node in 0..<2 {
+      relay.deliver(node, .news(.remoteNewsReliability(true)))
+      relay.deliver(node, .news(.remoteRelaysHeard([5, 6])))
+    }
+    pass(4)
+    #expect(isReported() == false)
+    // Nothing is missing any more.
+    let before = relay.readsDone
+    pass(4)
+    #expect(relay.readsDone == before)
+  }
+
   /// Hints are lost all the time: the store is asked no more often than without any report.
   @Test func reportsWithoutEndDoNotAskTheStoreWithoutEnd() throws {
     let relay = peerRelays()

@@ -42,6 +42,25 @@ struct CommitRunTests {
     #expect(store.roundTrips - before == 1)
   }
 
+  /// A commit waits for the standbys only if it writes. After a crash, the server may hold a save
+  /// that no standby has; a retry must not be acknowledged before one has it.
+  @Test func theAnswerToARetryWaitsForTheStandbys() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    let save = TestRequests.save("a", in: account, id: 1)
+    let saved = try store.commit([save], wall: 1)
+    let writer = "SELECT xmin::text::bigint FROM \(database.schema).accounts"
+    let before = try database.number(writer)
+    let again = try store.commit([save], wall: 2)
+    #expect(try database.number(writer) != before)
+    guard case .saved(let first) = saved[0], case .saved(let second) = again[0] else {
+      Issue.record("it was refused")
+      return
+    }
+    #expect(first.answer.results == second.answer.results && second.changed.isEmpty)
+  }
+
   /// Simulates a full notification queue of the server.
   @Test func aNoticeThatIsRefusedTakesNothingBack() throws {
     let database = try TestDatabase(isNew: true)

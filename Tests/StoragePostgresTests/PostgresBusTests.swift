@@ -30,46 +30,169 @@ struct PostgresBusTests {
 
   private struct MissingNotice: Error {}
 
-  @Test func aRelayReceivesTheNumberedNoticesOfOthers() throws {
-    let database = try TestDatabase()
-    let (one, other) = (try database.store(), try database.store())
-    let (ours, theirs) = (try database.bus(of: one), try database.bus(of: other))
-    _ = try one.commit([TestRequests.create(account)], wall: 0)
-    _ = try one.commit([TestRequests.save("a", "b", in: account)], wall: 0)
-    var notice = try notice(theirs, besides: other.relay)
-    #expect(notice == (.notice(1), [change(2)]))
-    #expect(one.noticesSent == 1)
-    _ = try other.commit(
-      [.setPlan(account, .everything), TestRequests.save("c", in: account)], wall: 0)
-    notice = try self.notice(ours, besides: one.relay)
-    #expect(notice == (.notice(1), [change(3, hasMembershipChange: true)]))
-    _ = try one.commit([.revokeDevice(account, TestRequests.device)], wall: 0)
-    notice = try self.notice(theirs, besides: other.relay)
-    #expect(notice == (.notice(2), [change(nil, hasMembershipChange: true)]))
-    let known = AccountVersion(
-      account: account, token: ChangeToken(generation: 1, sequence: 3), membershipVersion: 2)
-    let reader = try one.makeReader()
-    #expect(
-      try reader.read(.accountVersions([account, AccountID(rawValue: 2)]))
-        == .accountVersions([known]))
-    _ = try one.commit([.removeAccount(account)], wall: 0)
-    notice = try self.notice(theirs, besides: other.relay)
-    #expect(notice == (.notice(3), [change(nil, hasMembershipChange: true)]))
-    #expect(try reader.read(.accountVersions([account])) == .accountVersions([]))
+  private func listens(
+    _ store: PostgresZoneStore, to accounts: [AccountID], leaving: [AccountID] = [], node: Int = 0
+  ) throws -> [AccountVersion] {
+    let request = ReadRequest.followAccounts(accounts, leaving: leaving, node: node)
+    guard case .accountVersions(let versions, _) = try store.makeReader().read(request) else {
+      throw MissingNotice()
+    }
+    return versions
   }
 
-  @Test func aBeatReachesAllRelaysAndItsOwn() throws {
+  private func version(_ sequence: Int64, memberships: Int64) -> AccountVersion {
+    AccountVersion(
+      account: account, token: ChangeToken(generation: 1, sequence: sequence),
+      membershipVersion: memberships)
+  }
+
+  @Test func aCommitIsAnnouncedToTheRelaysThatListen() throws {
     let database = try TestDatabase()
     let (one, other) = (try database.store(), try database.store())
     let (ours, theirs) = (try database.bus(of: one), try database.bus(of: other))
-    let beat = BusEvent.received(BusPayload(relay: one.relay, beatAfter: 12))
-    #expect(ours.beat(after: 12))
+    var sender = NoticeSender(relay: one.relay)
+    _ = try one.commit([TestRequests.create(account)], wall: 0)
+    _ = try one.commit([TestRequests.save("a", "b", in: account)], wall: 0)
+    var announced = one.takeAnnouncements()
+    #expect(announced.notices == [CommitNotice(change(2), listeners: [])])
+    #expect(sender.messages(of: announced.notices).isEmpty, "nobody listens")
+    // What came before is told by the version.
+    #expect(try listens(other, to: [account]) == [version(2, memberships: 0)])
+    #expect(try listens(one, to: [account]) == [version(2, memberships: 0)])
+    _ = try one.commit(
+      [.setPlan(account, .everything), TestRequests.save("c", in: account)], wall: 0)
+    announced = one.takeAnnouncements()
+    let moved = change(3, hasMembershipChange: true)
+    #expect(announced.notices == [CommitNotice(moved, listeners: [other.relay])])
+    #expect(ours.send(sender.messages(of: announced.notices)))
+    let notice = try notice(theirs, besides: other.relay)
+    #expect(notice == (.directed(1), [moved]))
+    #expect(ours.wait(milliseconds: 100).isEmpty, "it is not for this relay")
+    _ = try one.commit([.removeAccount(account)], wall: 0)
+    let removed = CommitNotice(change(nil, hasMembershipChange: true), listeners: [other.relay])
+    #expect(one.takeAnnouncements().notices == [removed])
+    #expect(try listens(other, to: [account]) == [])
+  }
+
+  @Test func aRelayListensUntilAllItsNodesHaveLeft() throws {
+    let database = try TestDatabase()
+    let (one, other) = (try database.store(), try database.store())
+    _ = try database.bus(of: one)
+    _ = try one.commit([TestRequests.create(account)], wall: 0)
+    func listeners() throws -> [UInt64]? {
+      _ = try one.commit([.setPlan(account, .everything)], wall: 0)
+      return one.takeAnnouncements().notices.first?.listeners
+    }
+    for node in 0..<2 { _ = try listens(other, to: [account], node: node) }
+    #expect(try listeners() == [other.relay])
+    _ = try listens(other, to: [], leaving: [account], node: 0)
+    #expect(try listeners() == [other.relay])
+    _ = try listens(other, to: [], leaving: [account], node: 1)
+    #expect(try listeners() == [])
+    // Leaving and following in one request is following.
+    _ = try listens(other, to: [account], leaving: [account])
+    #expect(try listeners() == [other.relay])
+  }
+
+  @Test func afterALostSessionAllMustListenAgain() throws {
+    let database = try TestDatabase()
+    let (one, other) = (try database.store(), try database.store())
+    _ = try database.bus(of: one)
+    _ = try one.commit([TestRequests.create(account)], wall: 0)
+    _ = try listens(other, to: [account])
+    #expect(!one.takeAnnouncements().mayLackListeners)
+    try database.endSessions()
+    _ = try one.commit([.setPlan(account, .everything)], wall: 0)
+    #expect(one.takeAnnouncements().mayLackListeners)
+    _ = try one.commit([.setPlan(account, .everything)], wall: 0)
+    #expect(!one.takeAnnouncements().mayLackListeners)
+  }
+
+  /// Behind a pooler, sessions outlive a crash of the server.
+  @Test func afterACrashAllMustListenAgain() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    _ = try database.bus(of: store)
+    func mayLackListeners() throws -> Bool {
+      _ = try store.commit([.setPlan(account, .everything)], wall: 0)
+      return store.takeAnnouncements().mayLackListeners
+    }
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    #expect(try !mayLackListeners(), "it does not listen yet")
+    _ = try listens(store, to: [account])
+    #expect(try !mayLackListeners())
+    try database.runHere("DELETE FROM listeners")
+    try database.runHere("DELETE FROM relays")
+    #expect(try mayLackListeners())
+    #expect(try !mayLackListeners(), "once")
+  }
+
+  @Test func aRelayThatHasEndedIsForgotten() throws {
+    let database = try TestDatabase()
+    let (one, other) = (try database.store(), try database.store())
+    _ = try database.bus(of: one)
+    _ = try one.commit([TestRequests.create(account)], wall: 0)
+    _ = try listens(other, to: [account])
+    let past = Limits.deadRelayMilliseconds + 60_000
+    try database.runHere("UPDATE relays SET seen_at = seen_at - interval '\(past) milliseconds'")
+    _ = try listens(one, to: [account])
+    _ = try one.commit([.setPlan(account, .everything)], wall: 0)
+    #expect(one.takeAnnouncements().notices.map(\.listeners) == [[]])
+    // It was only slow.
+    _ = try listens(other, to: [account])
+    _ = try one.commit([.setPlan(account, .everything)], wall: 0)
+    #expect(one.takeAnnouncements().notices.map(\.listeners) == [[other.relay]])
+  }
+
+  @Test func aCommitOfAnAccountWithSleepingDevicesIsReported() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    _ = try database.bus(of: store)
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    _ = try store.commit([TestRequests.save("a", in: account)], wall: 0)
+    #expect(store.takeAnnouncements().sleeping == [])
+    try database.runHere(
+      "INSERT INTO wakes (account, device, content) VALUES (\(account.rawValue), 1, '[]')")
+    _ = try store.commit([TestRequests.save("b", in: account)], wall: 0)
+    #expect(store.takeAnnouncements().sleeping == [account])
+  }
+
+  /// A command of the owner has no bus.
+  @Test func aCommandTellsAllRelaysItself() throws {
+    let database = try TestDatabase()
+    let (command, relay) = (try database.store(), try database.store())
+    let bus = try database.bus(of: relay)
+    _ = try command.commit([TestRequests.create(account)], wall: 0)
+    _ = try command.commit([.setPlan(account, .everything)], wall: 0)
+    let notice = try notice(bus, besides: relay.relay)
+    #expect(notice == (.notice(1), [change(nil, hasMembershipChange: true)]))
+    #expect(command.takeAnnouncements().isEmpty)
+  }
+
+  @Test func aMessageToAllReachesAllAndOneToARelayOnlyThat() throws {
+    let database = try TestDatabase()
+    let (one, other) = (try database.store(), try database.store())
+    let (ours, theirs) = (try database.bus(of: one), try database.bus(of: other))
+    let beats = NoticeSender(relay: one.relay).beats
+    let beat = BusEvent.received(BusPayload(relay: one.relay, BusPayload.Beat(last: 0)))
+    #expect(ours.send(beats))
+    #expect(ours.send([]))
     #expect(ours.wait(milliseconds: 20_000) == [beat])
     #expect(theirs.wait(milliseconds: 20_000) == [beat])
     try database.endSessions()
-    #expect(!ours.beat(after: 12))
+    #expect(!ours.send(beats))
     #expect(ours.wait(milliseconds: 20_000) == [.back])
-    #expect(ours.beat(after: 12))
+    #expect(ours.send(beats))
+  }
+
+  @Test func aMessageThatTheServerRefusesDoesNotEndTheBus() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    let bus = try database.bus(of: store)
+    let tooLong = BusMessage(to: .all, String(repeating: "x", count: 9_000))
+    #expect(!bus.send([tooLong]))
+    #expect(bus.send(NoticeSender(relay: store.relay).beats))
+    #expect(bus.wait(milliseconds: 20_000).count == 1)
   }
 
   @Test func aBusHearsTheNoticesOfItsStore() throws {
@@ -104,7 +227,10 @@ struct PostgresBusTests {
     let database = try TestDatabase()
     let bus = try database.bus(of: database.store())
     try database.endSessions()
-    #expect(bus.wait(milliseconds: 20_000) == [.lost])
+    guard case .lost? = bus.wait(milliseconds: 20_000).first else {
+      Issue.record("it was not noticed")
+      return
+    }
     #expect(bus.wait(milliseconds: 0) == [.back])
     #expect(bus.wait(milliseconds: 0).isEmpty)
     bus.close()
@@ -150,9 +276,14 @@ struct PostgresBusTests {
   }
 
   @Test func aChannelsNameFits() {
-    #expect(PostgresBus.channel(of: "public") == "lockstep_public")
+    #expect(PostgresBus.channel(of: "public", .all) == "lockstep_public")
+    #expect(PostgresBus.channel(of: "public", .relay(10)) == "lockstep_public_000000000000000a")
     let long = String(repeating: "s", count: 63)
-    #expect(PostgresBus.channel(of: long).utf8.count == 25)
-    #expect(PostgresBus.channel(of: long) != PostgresBus.channel(of: long + "t"))
+    #expect(PostgresBus.channel(of: long, .all).utf8.count == 25)
+    #expect(PostgresBus.channel(of: long, .relay(10)).utf8.count == 42)
+    #expect(PostgresBus.channel(of: long, .all) != PostgresBus.channel(of: long + "t", .all))
+    let middle = String(repeating: "s", count: 50)
+    #expect(PostgresBus.channel(of: middle, .all) == "lockstep_" + middle)
+    #expect(PostgresBus.channel(of: middle, .relay(10)).utf8.count == 42)
   }
 }

@@ -127,7 +127,7 @@ struct PostgresPlanTests {
       .authenticate(tokenHash: [1] + [UInt8](repeating: 0, count: 31)), .account(account),
       .changes(account, since: newest, zones: .all, limit: 10), .devices(account),
       .zones(account, after: nil, within: nil, limit: 10), .chunk(account, hash), .fileUses([file]),
-      .accountVersions([account]), .wakes(account, TestRequests.device),
+      .followAccounts([account], leaving: [account], node: 0), .wakes(account, TestRequests.device),
       .sleepers(.accounts([account])), .sleepers(.after(sleeper, limit: 3)),
     ]
     for read in reads { _ = try store.read(read) }

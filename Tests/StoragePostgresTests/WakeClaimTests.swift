@@ -147,8 +147,8 @@ struct WakeClaimTests {
     let store = try database.store()
     let account = AccountID(rawValue: 1)
     func version() throws -> Int64? {
-      guard case .accountVersions(let versions) = try store.read(.accountVersions([account]))
-      else { return nil }
+      let request = ReadRequest.followAccounts([account], leaving: [], node: 0)
+      guard case .accountVersions(let versions, _) = try store.read(request) else { return nil }
       return versions.first?.membershipVersion
     }
     _ = try store.commit([TestRequests.create(account)], wall: 0)

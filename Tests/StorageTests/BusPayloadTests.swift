@@ -23,17 +23,54 @@ struct BusPayloadTests {
     #expect(payload.texts(after: 11).compactMap(BusPayload.init) == [received])
   }
 
-  @Test func aBeatTellsTheNumberOfTheLastNotice() {
-    let beat = BusPayload(relay: 7, beatAfter: 255)
-    let text = BusPayload.beatText(of: 7, after: 255)
-    #expect(text == "1 0000000000000007 ~00000000000000ff")
-    #expect(BusPayload(text: text) == beat)
+  @Test func aNoticeToOneRelayHasANumberOfItsOwn() {
+    let payload = BusPayload(relay: 7, moved: [(account(1), token(5))], membershipChanges: [])
+    #expect(
+      payload.directedTexts(after: 2) == [
+        "1 0000000000000007 >0000000000000003 0000000000000001=f00d.5"
+      ])
+    var received = payload
+    received.place = .directed(3)
+    #expect(payload.directedTexts(after: 2).compactMap(BusPayload.init) == [received])
+  }
+
+  @Test func aBeatTellsTheNumbersOfTheLastNotices() {
+    let lines = [
+      BusPayload.Beat.Line(receiver: 8, last: 3), BusPayload.Beat.Line(receiver: 9, last: 0),
+    ]
+    let beat = BusPayload.Beat(last: 255, directed: lines)
+    let text =
+      "1 0000000000000007 ~00000000000000ff > >0000000000000008:0000000000000003 "
+      + ">0000000000000009:0000000000000000"
+    #expect(BusPayload.texts(of: beat, from: 7) == [text])
+    #expect(BusPayload(text: text) == BusPayload(relay: 7, beat))
+    let lone = "1 0000000000000007 ~00000000000000ff >"
+    #expect(BusPayload.texts(of: BusPayload.Beat(last: 255), from: 7) == [lone])
+    #expect(BusPayload(text: lone) == BusPayload(relay: 7, BusPayload.Beat(last: 255)))
+    let cut = "1 0000000000000007 ~00000000000000ff > >0000000000000008:000000000 >x: > :"
+    #expect(BusPayload(text: cut) == BusPayload(relay: 7, BusPayload.Beat(last: 255)))
+  }
+
+  @Test func aBeatToManyRelaysIsSplit() {
+    let lines = (0..<1_000).map { BusPayload.Beat.Line(receiver: $0, last: .max) }
+    let texts = BusPayload.texts(of: BusPayload.Beat(last: 4, directed: lines), from: .max)
+    #expect(texts.count == 5 && texts.allSatisfy { $0.utf8.count <= Limits.noticeBytes })
+    let beats = texts.compactMap(BusPayload.init).compactMap { payload in
+      if case .beat(let beat) = payload.place { beat } else { nil }
+    }
+    #expect(beats.flatMap(\.directed) == lines)
+    #expect(beats.allSatisfy { $0.last == 4 && $0.isListener })
+  }
+
+  @Test func aBeatOfAnOlderVersionIsNoListeners() {
+    let beat = BusPayload.Beat(last: 255, isListener: false)
+    #expect(BusPayload(text: "1 0000000000000007 ~00000000000000ff") == BusPayload(relay: 7, beat))
   }
 
   @Test func aRelayOfAnOlderVersionHasNoNumber() throws {
     let payload = try #require(BusPayload(text: "1 0000000000000007 0000000000000001!"))
     #expect(payload.place == .unknown && payload.changes.count == 1)
-    for word in ["#12", "#000000000000000g", "#00000000000000012", "~", "?000000000000000c"] {
+    for word in ["#12", "#000000000000000g", "#00000000000000012", "~", ">", "?000000000000000c"] {
       #expect(BusPayload(text: "1 0000000000000007 \(word)")?.place == .unknown, "\(word)")
     }
   }

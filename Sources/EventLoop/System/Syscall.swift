@@ -157,6 +157,17 @@ enum Syscall {
     return requests.map { $0.revents != 0 }
   }
 
+  /// Waits until an event (`POLLIN`, `POLLOUT`) of the descriptor, or an error. Returns false if
+  /// none has come until `end`.
+  static func wait(for descriptor: Int32, _ event: Int32, until end: Instant) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+    infallible("poll") {
+      let left = end.nanoseconds - SystemClock.instant().nanoseconds
+      return Int(poll(&request, 1, Int32(max(0, min(3_600_000, left / 1_000_000 + 1)))))
+    }
+    return request.revents != 0
+  }
+
   // MARK: Signals, entropy, counters
 
   /// Blocks the signals for the calling thread and the threads it starts, and returns a descriptor

@@ -5,9 +5,16 @@ import LockstepStorage
 ///
 /// Other relays announce which account moved, and to which token, but not the changes. A node with
 /// devices of the account reads the changes once for all of them, and sends them like a commit of
-/// its own. An announcement may be lost; so a node also asks the store for the tokens of its
-/// devices' accounts: every few seconds, or, while it is told of lost announcements, after each of
-/// these and once a minute.
+/// its own.
+///
+/// Only accounts that the node follows are announced. It begins to follow an account when the first
+/// of its devices signs in, and reads its token at the same time, because a commit may have come
+/// before. When the last device has left it follows on until the next announcement, because many
+/// devices come back.
+///
+/// An announcement may be lost; so a node also asks the store for the tokens of its devices'
+/// accounts: every few seconds, or, while it is told of lost announcements, after each of these and
+/// once a minute. Each time, it also makes sure that it follows them.
 ///
 /// It asks the store; the node (`RelayNode+Store`) handles its connections.
 struct PeerRelays: Sendable {
@@ -39,6 +46,15 @@ struct PeerRelays: Sendable {
 
   /// Accounts whose changes by other relays are being read.
   private var reading: [AccountID: Reading] = [:]
+  /// Accounts that the node follows in the store, or has asked to.
+  private var followed: Set<AccountID> = []
+  /// Accounts to follow with the next request.
+  private var joining: [AccountID] = []
+  /// Accounts to follow no longer.
+  private var leaving: Set<AccountID> = []
+  /// True while a request to follow is under way. There is one at a time, so that they take effect
+  /// in their order.
+  private var isFollowing = false
   /// Accounts that were behind in the store at the last check, with the token known here then.
   private var behind: [AccountID: ChangeToken] = [:]
   private var check = Check.none
@@ -46,6 +62,12 @@ struct PeerRelays: Sendable {
   private var nextIndex: Int?
   /// True while a lost announcement is reported.
   private var isReliable = false
+  /// Relays that are heard: their announcements arrive, or are noticed if they do not.
+  private var heard: Set<UInt64> = []
+  /// Relays that use the store and are not heard, with the time at which they were seen first.
+  private var unheard: [UInt64: Int64] = [:]
+  /// True once the owner was told of a relay that is not heard.
+  private var isUnheardReported = false
   /// Rounds to make at the shorter interval. Two, because a store that was put back is recognised
   /// only by the second (`isBehind`).
   private var hastyRounds = 0
@@ -144,6 +166,63 @@ struct PeerRelays: Sendable {
     }
   }
 
+  // MARK: accounts
+
+  /// Follows an account of which a device has signed in.
+  mutating func follow(_ account: AccountID, _ services: inout RelayServices) {
+    guard followed.insert(account).inserted else { return }
+    leaving.remove(account)
+    joining.append(account)
+    submitFollowing(&services)
+  }
+
+  /// Handles the answer to a request to follow these accounts, or its failure.
+  mutating func endFollowing(
+    _ accounts: [AccountID], isDone: Bool, _ services: inout RelayServices
+  ) {
+    isFollowing = false
+    if !isDone {
+      followed.subtract(accounts)
+      hasten(&services)
+    }
+    submitFollowing(&services)
+  }
+
+  private mutating func submitFollowing(_ services: inout RelayServices) {
+    guard !isFollowing, !joining.isEmpty else { return }
+    let accounts = Array(joining.prefix(Limits.versionCheckAccounts))
+    let left = takeLeaving()
+    joining.removeFirst(accounts.count)
+    let request = ReadRequest.followAccounts(
+      accounts, leaving: left, node: services.configuration.node)
+    isFollowing = services.submitRead(request, for: .followAccounts(accounts))
+    if !isFollowing {
+      followed.subtract(accounts)
+      leaving.formUnion(left)
+      hasten(&services)
+    }
+  }
+
+  /// Follows an account no longer that was announced while it has no connection here.
+  mutating func leaveFormerAccount(_ account: AccountID, _ hub: borrowing Hub) {
+    if hub.watchers(of: account) == nil { leave(account) }
+  }
+
+  private mutating func leave(_ account: AccountID) {
+    if followed.remove(account) != nil { leaving.insert(account) }
+  }
+
+  private mutating func takeLeaving() -> [AccountID] {
+    let left = Array(leaving.sorted().prefix(Limits.versionCheckAccounts))
+    leaving.subtract(left)
+    return left
+  }
+
+  /// Leaves the accounts without a connection here.
+  private mutating func leaveFormerAccounts(_ hub: borrowing Hub) {
+    for account in followed.sorted() where hub.watchers(of: account) == nil { leave(account) }
+  }
+
   // MARK: lost announcements
 
   /// Starts the checks, unless they have begun.
@@ -171,12 +250,19 @@ struct PeerRelays: Sendable {
 
   private mutating func continueCheck(from index: Int, _ services: inout RelayServices) {
     let (accounts, next) = services.hub.accounts(from: index, limit: Limits.versionCheckAccounts)
-    if !accounts.isEmpty,
-      services.submitRead(.accountVersions(accounts), for: .accountVersions(accounts))
-    {
+    followed.formUnion(accounts)
+    leaving.subtract(accounts)
+    if followed.count > services.hub.accountCount + Limits.formerAccounts {
+      leaveFormerAccounts(services.hub)
+    }
+    let left = isFollowing ? [] : takeLeaving()
+    let request = ReadRequest.followAccounts(
+      accounts, leaving: left, node: services.configuration.node)
+    if !accounts.isEmpty, services.submitRead(request, for: .accountVersions(accounts)) {
       check = .underWay
       nextIndex = next
     } else {
+      leaving.formUnion(left)
       handleFailedCheck(&services)
     }
   }
@@ -184,6 +270,8 @@ struct PeerRelays: Sendable {
   /// Handles the report that announcements were lost. Where they are lost all the time, the checks
   /// follow each other at their shorter interval.
   mutating func handleLostAnnouncements(_ services: inout RelayServices) {
+    // The store may have forgotten these, and the checks do not include them.
+    leaveFormerAccounts(services.hub)
     let isEarly = lostAt.map {
       services.moment.instant.milliseconds(since: $0) < Limits.versionCheckMilliseconds
     }
@@ -201,9 +289,32 @@ struct PeerRelays: Sendable {
     handleLostAnnouncements(&services)
   }
 
+  /// Handles which relays are heard from now on.
+  mutating func setHeard(_ relays: [UInt64]) { heard = Set(relays) }
+
+  /// Compares the relays that use the store with those that are heard. One that is not heard may
+  /// have ended, or cannot reach the bus: while it is seen, the checks are made at their shorter
+  /// interval. If it is seen again later, it has not ended, and the owner is told.
+  mutating func compare(_ relays: [RelaySighting], _ services: inout RelayServices) {
+    let isPlannedForLater = check == .planned && !isHasty
+    let before = unheard
+    unheard = [:]
+    var isThere = false
+    for sighting in relays where !heard.contains(sighting.relay) {
+      let first = before[sighting.relay] ?? sighting.seenAt
+      unheard[sighting.relay] = first
+      isThere = isThere || sighting.seenAt - first >= Limits.versionCheckMilliseconds
+    }
+    if isThere != isUnheardReported, isThere || unheard.isEmpty {
+      isUnheardReported = isThere
+      services.actions.append(.report(.unheardRelays(areThere: isThere)))
+    }
+    if isPlannedForLater, isHasty { scheduleCheck(&services) }
+  }
+
   /// Makes the next two checks at their shorter interval, because something could not be read.
   mutating func hasten(_ services: inout RelayServices) {
-    let isPlannedForLater = check == .planned && hastyRounds == 0 && isReliable
+    let isPlannedForLater = check == .planned && !isHasty
     hastyRounds = 2
     if isPlannedForLater { scheduleCheck(&services) }
   }
@@ -215,9 +326,10 @@ struct PeerRelays: Sendable {
   }
 
   private var pauseMilliseconds: Int64 {
-    isReliable && hastyRounds == 0
-      ? Limits.reliableVersionCheckMilliseconds : Limits.versionCheckMilliseconds
+    isHasty ? Limits.versionCheckMilliseconds : Limits.reliableVersionCheckMilliseconds
   }
+
+  private var isHasty: Bool { !isReliable || !unheard.isEmpty || hastyRounds > 0 }
 
   /// Schedules the next check. Without accounts there is none: the next sign-in starts it.
   mutating func scheduleCheck(_ services: inout RelayServices) {

@@ -40,7 +40,12 @@ extension RelayNode {
     case .remoteCommit(let account, let token):
       handleRemoteCommit(account, to: token)
       services.noteWakeChange(account)
-    case .remoteMembershipChange(let account): rereadMembership(of: account)
+      peerRelays.leaveFormerAccount(account, services.hub)
+    case .remoteMembershipChange(let account):
+      rereadMembership(of: account)
+      peerRelays.leaveFormerAccount(account, services.hub)
+    case .sleepersMissed(let account): services.followWakes(of: account)
+    case .remoteRelaysHeard(let relays): peerRelays.setHeard(relays)
     case .remoteNewsLost: peerRelays.handleLostAnnouncements(&services)
     case .remoteNewsReliability(let isReliable):
       peerRelays.setReliability(isReliable, &services)

@@ -30,11 +30,16 @@ package enum RelayNews: Sendable {
   indirect case wakeKeys(WakeConfiguration)
   /// A node's counters, sent at intervals, so that each node can report the sum.
   case status(node: Int, RelayStatus)
+  /// A commit of this relay moved an account with registrations for wakes, which may have been made
+  /// at another relay on the same store.
+  case sleepersMissed(AccountID)
   /// Another relay on the same store moved an account to that token. All three are hints: they may
   /// come late, twice or never.
   case remoteCommit(AccountID, ChangeToken)
   /// Another relay changed an account's devices, its plan or its subscriptions.
   case remoteMembershipChange(AccountID)
+  /// The relays whose announcements arrive, or are noticed if they do not; sent when they change.
+  case remoteRelaysHeard([UInt64])
   /// Announcements of other relays were lost, or may have been.
   case remoteNewsLost
   /// True if lost announcements are reported by `remoteNewsLost` from now on; at first they are

@@ -36,6 +36,8 @@ package enum RelayReport: Sendable, Hashable {
   case storeRecovered
   /// The store's disk has too little room, and no new data is taken; or it has enough again.
   case disk(isLow: Bool, free: Int64)
+  /// Relays on the store run, and nothing of them arrives over the bus; or no longer.
+  case unheardRelays(areThere: Bool)
   /// Requests from there have forwarding fields, but the relay is not configured to trust them.
   /// Reported once.
   case undeclaredProxy(PeerNetwork)

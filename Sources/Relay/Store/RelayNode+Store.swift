@@ -189,6 +189,7 @@ extension RelayNode {
     case .sweepCheck(let files): services.handleSweepCheck(files, result)
     case .remoteCommit(let account, let since): handleRemoteRead(account, since: since, result)
     case .accountVersions(let accounts): handleVersionsRead(accounts, result)
+    case .followAccounts(let accounts): handleFollowing(accounts, result)
     case .membership(let account, let device): handleMembershipRead(account, device, result)
     case .dueWakes(let query):
       services.handleDueWakes(query, result.flatMap { _ in .failure(StoreHealth.mismatch) })
@@ -339,27 +340,48 @@ extension RelayNode {
     if services.hub.recordMembership(account, version: membershipVersion) {
       rereadMembership(of: account)
     }
+    peerRelays.follow(account, &services)
     peerRelays.beginChecks(&services)
+  }
+
+  /// Handles the versions of accounts that the node follows from now on.
+  private mutating func handleFollowing(
+    _ accounts: [AccountID], _ result: Result<ReadResult, Refusal>
+  ) {
+    guard case .success(.accountVersions(let versions, let relays)) = result else {
+      return peerRelays.endFollowing(accounts, isDone: false, &services)
+    }
+    peerRelays.compare(relays, &services)
+    handleVersions(versions, of: accounts)
+    peerRelays.endFollowing(accounts, isDone: true, &services)
   }
 
   private mutating func handleVersionsRead(
     _ accounts: [AccountID], _ result: Result<ReadResult, Refusal>
   ) {
-    guard case .success(.accountVersions(let versions)) = result else {
+    guard case .success(.accountVersions(let versions, let relays)) = result else {
       peerRelays.handleFailedCheck(&services)
       return
     }
+    peerRelays.compare(relays, &services)
+    for version in versions where peerRelays.isBehind(version, services.hub) {
+      handleRollback(version)
+    }
+    handleVersions(versions, of: accounts)
+    peerRelays.continueCheck(&services)
+  }
+
+  /// Handles what the store has of these accounts; those that are missing were removed.
+  private mutating func handleVersions(_ versions: [AccountVersion], of accounts: [AccountID]) {
     var gone = Set(accounts)
     for version in versions {
       gone.remove(version.account)
-      if peerRelays.isBehind(version, services.hub) { handleRollback(version) }
       handleRemoteCommit(version.account, to: version.token)
       if services.hub.recordMembership(version.account, version: version.membershipVersion) {
         rereadMembership(of: version.account)
       }
     }
     for account in accounts where gone.contains(account) { handleAccountRemoval(account) }
-    peerRelays.continueCheck(&services)
   }
 
   /// Handles a store that was set back behind this relay. Connected devices reconnect, and learn by

@@ -51,6 +51,8 @@ enum PendingRead: Sendable {
   case remoteCommit(AccountID, since: ChangeToken)
   /// Tokens of accounts that other relays may have moved.
   case accountVersions([AccountID])
+  /// Tokens of accounts whose commits by other relays are announced from now on.
+  case followAccounts([AccountID])
   /// The store's data about a device that is already connected.
   case membership(AccountID, DeviceID)
   /// Devices that are to be woken.
@@ -62,7 +64,8 @@ enum PendingRead: Sendable {
   var connection: ConnectionID? {
     switch self {
     case .call(let id, _), .signIn(let id, _, _, _), .welcome(let id): id
-    case .sweepCheck, .remoteCommit, .accountVersions, .membership, .dueWakes, .eventLabel:
+    case .sweepCheck, .remoteCommit, .accountVersions, .followAccounts, .membership, .dueWakes,
+      .eventLabel:
       nil
     }
   }

@@ -277,7 +277,7 @@ extension StoreWork {
       .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
       .devices(let account), .wakes(let account, _):
       account.rawValue
-    case .authenticate, .accounts, .fileUses, .accountCount, .accountVersions, .sleepers, .wakeKeys:
+    case .authenticate, .accounts, .fileUses, .accountCount, .followAccounts, .sleepers, .wakeKeys:
       0
     }
   }
@@ -292,7 +292,7 @@ extension StoreWork {
     case .fileUses(let files): 1 + files.count
     // The lists of chunks of these zones are read.
     case .namedChunks(_, let hashes, _): Limits.portionCost + hashes.count
-    case .accountVersions(let accounts): 1 + accounts.count
+    case .followAccounts(let accounts, let leaving, _): 1 + accounts.count + leaving.count
     // Of each, some changes may be read.
     case .sleepers: Limits.portionCost
     case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount, .wakes,

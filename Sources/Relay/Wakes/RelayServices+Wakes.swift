@@ -103,6 +103,12 @@ extension RelayServices {
     advanceWakes()
   }
 
+  /// Records a change of an account with registrations for wakes.
+  mutating func followWakes(of account: AccountID) {
+    desk?.scheduler.follow(account)
+    noteWakeChange(account)
+  }
+
   /// Asks the store which devices are to be woken, as soon as it is time.
   mutating func advanceWakes() {
     guard desk != nil, stage == .running else { return }

@@ -30,10 +30,16 @@ package enum AccountCommand {
   package static let account = Command.Operands(
     "ACCOUNT", "The account's id or label.")
 
+  /// Options that name the store, and the bus of its relays.
+  static let storeOptions = [
+    RelayCommand.store.entry, RelayCommand.bus.entry, RelayCommand.busPasswordFile.entry,
+  ]
+
   static func adminClient(
     _ arguments: Arguments, makesStore: Bool = false
   ) throws(CommandFailure) -> AdminClient {
-    try AdminClient(arguments[RelayCommand.store], makesStore: makesStore)
+    try AdminClient(
+      arguments[RelayCommand.store], try BusSettings(arguments), makesStore: makesStore)
   }
 
   /// Returns the account's label and id for use in a sentence; the id alone if the label is empty.
@@ -173,9 +179,8 @@ enum AccountCreateCommand {
       pair. If the relay has a --public-url, its link can be sent to the person, who opens it on a \
       phone.
       """,
-    options: [
-      RelayCommand.store.entry, AccountPlanCommand.zones.entry,
-    ] + AccountCommand.offerOptions,
+    options: AccountCommand.storeOptions + [AccountPlanCommand.zones.entry]
+      + AccountCommand.offerOptions,
     operands: Command.Operands("NAME", "The account's label in the relay's store.")
   ) { arguments throws(CommandFailure) in
     let name = arguments.operands[0]
@@ -202,7 +207,7 @@ enum AccountPairCommand {
       Use it if all devices of a person are lost, or if the first code has expired. Any device of \
       the account can do the same: lockstep agent pair.
       """,
-    options: [RelayCommand.store.entry] + AccountCommand.offerOptions,
+    options: AccountCommand.storeOptions + AccountCommand.offerOptions,
     operands: AccountCommand.account
   ) { arguments throws(CommandFailure) in
     let client = try AccountCommand.adminClient(arguments)
@@ -226,7 +231,7 @@ enum AccountListCommand {
       DEVICES is the number of signed-in devices, RECORDS the bytes of records, including \
       tombstones, and FILES the bytes of the chunks of files.
       """,
-    options: [RelayCommand.store.entry, json.entry]
+    options: AccountCommand.storeOptions + [json.entry]
   ) { arguments throws(CommandFailure) in
     let client = try AccountCommand.adminClient(arguments)
     if arguments[json] {
@@ -298,8 +303,8 @@ enum AccountPlanCommand {
       zone all devices of the account are refused. Unsent changes are not lost: devices send them \
       when the plan includes them again.
       """,
-    options: [
-      RelayCommand.store.entry, zones.entry, all.entry, free.entry, none.entry, quota.entry,
+    options: AccountCommand.storeOptions + [
+      zones.entry, all.entry, free.entry, none.entry, quota.entry,
       records.entry, usual.entry, AccountCommand.json.entry,
     ],
     operands: AccountCommand.account
@@ -387,7 +392,7 @@ enum AccountRemoveCommand {
       Its devices are refused at once; their local data stays on them. The removal cannot be \
       undone; to keep a copy, use lockstep account export first.
       """,
-    options: [RelayCommand.store.entry, yes.entry, AccountCommand.json.entry],
+    options: AccountCommand.storeOptions + [yes.entry, AccountCommand.json.entry],
     operands: AccountCommand.account
   ) { arguments throws(CommandFailure) in
     let client = try AccountCommand.adminClient(arguments)
@@ -431,7 +436,7 @@ enum AccountExportCommand {
 
       Everything is written to DIR.partial first, which is renamed to DIR when it is complete.
       """,
-    options: [RelayCommand.store.entry, AccountCommand.json.entry],
+    options: AccountCommand.storeOptions + [AccountCommand.json.entry],
     operands: Command.Operands(
       "ACCOUNT DIR", "The account, and the folder to write.", counts: 2...2,
       known: .none, .folders)

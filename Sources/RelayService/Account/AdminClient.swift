@@ -27,14 +27,16 @@ package struct AdminClient {
     var body: [UInt8]
   }
 
-  /// Selects relay or store. `makesStore`: creates the store if it does not exist yet. `attempts`:
-  /// number of tries, 50 ms apart, while a relay is starting or stopping.
+  /// Selects relay or store. `bus`: that of the store's relays. `makesStore`: creates the store if
+  /// it does not exist yet. `attempts`: number of tries, 50 ms apart, while a relay is starting or
+  /// stopping.
   package init(
-    _ store: StoreLocation, makesStore: Bool = false, attempts: Int = 40
+    _ store: StoreLocation, _ bus: BusSettings = BusSettings(), makesStore: Bool = false,
+    attempts: Int = 40
   ) throws(CommandFailure) {
     self.store = store
     guard case .folder(let folder) = store else {
-      guard let held = try HeldStore(store) else {
+      guard let held = try HeldStore(store, bus) else {
         throw CommandFailure("the store \(store.text) is in use")
       }
       target = .store(held)

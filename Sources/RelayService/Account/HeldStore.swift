@@ -11,10 +11,12 @@ import LockstepWire
 final class HeldStore {
   private let folder: String?
   private var store: (any ZoneStore)?
+  /// Announces what is done to the relays; nil if the store does that itself.
+  private var announcer: BusAnnouncer?
   private var files: (any ChunkStore)?
 
   /// Returns nil if another process holds the store.
-  init?(_ place: StoreLocation) throws(CommandFailure) {
+  init?(_ place: StoreLocation, _ bus: BusSettings = BusSettings()) throws(CommandFailure) {
     folder = if case .folder(let path) = place { path } else { nil }
     let owner = try StoreOwner.become(ofFolder: folder)
     defer { owner?.end() }
@@ -22,6 +24,7 @@ final class HeldStore {
       let opened = try RelayStore(place, rules: HeldStore.rules, attempts: 0)
       store = opened.writer
       files = try opened.makeFiles(uploads: Limits.uploads)
+      announcer = try BusAnnouncer(opened, bus)
     } catch {
       if case .inUse = error { return nil }
       throw CommandFailure("\(error)")
@@ -43,6 +46,7 @@ final class HeldStore {
     } catch {
       owner = nil
     }
+    announcer = nil
     files = nil
     store = nil
     owner?.end()
@@ -56,6 +60,7 @@ final class HeldStore {
       let response = try OfflineAdmin(secrets: Entropy.secrets).answer(
         request.method, RequestTarget(path: request.path, query: request.query),
         body: request.body ?? [], on: store, files, wall: SystemClock.moment().wall)
+      announcer?.announce()
       return AdminClient.Response(status: response.status, body: response.body)
     }
   }

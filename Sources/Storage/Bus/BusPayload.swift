@@ -1,15 +1,20 @@
 import LockstepModel
 
-/// Notice of a relay to the other relays of a store: the accounts with new tokens, and the accounts
+/// Notice of a relay to other relays of a store: the accounts with new tokens, and the accounts
 /// whose devices, plan or subscriptions changed. Split into as many texts as needed.
 ///
-///     1 <relay> #<number> <account>=<token> <account>! <account>=<token>! …
-///     1 <relay> ~<number>
+///     1 <relay> ><number> <account>=<token> <account>! <account>=<token>! …    to one relay
+///     1 <relay> #<number> <account>=<token> …                                  to all relays
+///     1 <relay> ~<number> > ><receiver>:<number> …                             beat, to all
 ///
-/// `1` is the format version; `relay`, `number` and `account` have sixteen hexadecimal digits; `!`
-/// marks a membership change. A relay numbers its notices from 1 on, without a gap. The second
-/// form, a beat, has no changes: `number` is that of the last notice before it, 0 if there was none
-/// (`PeerLines`). Relays of 0.2 send no numbers, and ignore words that they do not know.
+/// `1` is the format version; `relay`, `receiver`, `number` and `account` have sixteen hexadecimal
+/// digits; `!` marks a membership change. A relay numbers its notices to all, and those to each
+/// relay, without a gap. A beat has no changes: its numbers are those of the last notices before it
+/// (`PeerLines`). `>` alone says that the sender registers as a listener of its devices' accounts,
+/// so that it needs only notices of these.
+///
+/// Relays of older versions send no numbers, or beats without `>`. They receive only notices to
+/// all, and ignore words that they do not know.
 ///
 /// A notice of another version is ignored, and of a truncated notice the complete words count: a
 /// notice is a hint, and a relay that missed one queries the versions.
@@ -27,13 +32,41 @@ package struct BusPayload: Hashable, Sendable {
     }
   }
 
-  /// Place of a notice in the line of its sender.
+  /// Place of a notice among those of its sender.
   package enum Place: Hashable, Sendable {
     /// The sender does not number its notices.
     case unknown
+    /// Number among the notices to all relays.
     case notice(UInt64)
-    /// The sender's last notice.
-    case beat(UInt64)
+    /// Number among the notices to the receiver.
+    case directed(UInt64)
+    case beat(Beat)
+  }
+
+  /// Numbers of the notices that a relay has sent.
+  package struct Beat: Hashable, Sendable {
+    /// Number of the last notice to all relays, 0 if there was none.
+    package var last: UInt64
+    /// True if the sender registers as a listener.
+    package var isListener: Bool
+    /// Number of the last notice to each of these relays, sorted by relay.
+    package var directed: [Line]
+
+    package struct Line: Hashable, Sendable {
+      package var receiver: UInt64
+      package var last: UInt64
+
+      package init(receiver: UInt64, last: UInt64) {
+        self.receiver = receiver
+        self.last = last
+      }
+    }
+
+    package init(last: UInt64, isListener: Bool = true, directed: [Line] = []) {
+      self.last = last
+      self.isListener = isListener
+      self.directed = directed
+    }
   }
 
   /// Sender; a relay ignores the changes of its own notices.
@@ -41,11 +74,15 @@ package struct BusPayload: Hashable, Sendable {
   package var place = Place.unknown
   package var changes: [Change]
 
-  /// A beat of a relay that has sent this number of notices.
-  package init(relay: UInt64, beatAfter number: UInt64) {
+  package init(relay: UInt64, _ beat: Beat) {
     self.relay = relay
-    place = .beat(number)
+    place = .beat(beat)
     changes = []
+  }
+
+  package init(relay: UInt64, _ changes: [Change]) {
+    self.relay = relay
+    self.changes = changes
   }
 
   /// `moved` and `membershipChanges`: each account once, in order.
@@ -72,48 +109,70 @@ package struct BusPayload: Hashable, Sendable {
     guard words.count >= 2, words[0] == BusPayload.form, let relay = HexText.parse(String(words[1]))
     else { return nil }
     self.relay = relay
-    place = words.dropFirst(2).first.map(BusPayload.place) ?? .unknown
+    place = BusPayload.place(words.dropFirst(2))
     changes = words.dropFirst(2).compactMap(BusPayload.change)
   }
 
-  /// Returns the text of a beat of a relay that has sent this number of notices.
-  package static func beatText(of relay: UInt64, after number: UInt64) -> String {
-    "\(form) \(HexText.text(relay)) ~\(HexText.text(number))"
+  /// Returns the texts of a beat, of at most `Limits.noticeBytes` each: one, unless there are
+  /// hundreds of relays.
+  package static func texts(of beat: Beat, from relay: UInt64) -> [String] {
+    let head =
+      "\(form) \(HexText.text(relay)) ~\(HexText.text(beat.last))"
+      + (beat.isListener ? " >" : "")
+    let words = beat.directed.map { ">\(HexText.text($0.receiver)):\(HexText.text($0.last))" }
+    return texts(of: words) { head } + (words.isEmpty ? [head] : [])
   }
 
-  /// Returns texts of at most `Limits.noticeBytes` each; empty if there are no changes. `sent`:
-  /// number of notices that the relay has sent before.
-  package func texts(after sent: UInt64) -> [String] {
+  /// Returns the texts of a notice to all relays, of at most `Limits.noticeBytes` each; none if
+  /// there are no changes. `sent`: number of such notices that the relay has sent before.
+  package func texts(after sent: UInt64) -> [String] { texts("#", after: sent) }
+
+  /// Does the same for a notice to one relay.
+  package func directedTexts(after sent: UInt64) -> [String] { texts(">", after: sent) }
+
+  private func texts(_ sign: Character, after sent: UInt64) -> [String] {
     var number = sent
-    func head() -> String {
+    return BusPayload.texts(of: changes.map(BusPayload.word)) {
       number &+= 1
-      return "\(BusPayload.form) \(HexText.text(relay)) #\(HexText.text(number))"
+      return "\(BusPayload.form) \(HexText.text(relay)) \(sign)\(HexText.text(number))"
     }
-    guard !changes.isEmpty else { return [] }
+  }
+
+  private static func texts(of words: [String], head: () -> String) -> [String] {
     var texts: [String] = []
-    var text = head()
-    for change in changes {
-      let word = BusPayload.word(change)
-      if text.utf8.count + 1 + word.utf8.count > Limits.noticeBytes {
-        texts.append(text)
-        text = head()
+    for word in words {
+      if let last = texts.last, last.utf8.count + 1 + word.utf8.count <= Limits.noticeBytes {
+        texts[texts.count - 1] += " " + word
+      } else {
+        texts.append(head() + " " + word)
       }
-      text += " " + word
     }
-    return texts + [text]
+    return texts
   }
 
   private static let form = "1"
 
-  private static func place(_ word: Substring) -> Place {
-    guard word.utf8.count == 17, let number = HexText.parse(String(word.dropFirst())) else {
-      return .unknown
+  private static func place(_ words: ArraySlice<Substring>) -> Place {
+    guard let word = words.first, word.utf8.count == 17,
+      let number = HexText.parse(String(word.dropFirst()))
+    else { return .unknown }
+    switch word.first {
+    case "#": return .notice(number)
+    case ">": return .directed(number)
+    case "~":
+      let rest = words.dropFirst()
+      return .beat(
+        Beat(last: number, isListener: rest.contains(">"), directed: rest.compactMap(line)))
+    default: return .unknown
     }
-    return switch word.first {
-    case "#": .notice(number)
-    case "~": .beat(number)
-    default: .unknown
-    }
+  }
+
+  private static func line(_ word: Substring) -> Beat.Line? {
+    let sides = word.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
+    guard word.first == ">", sides.count == 2, let receiver = HexText.parse(String(sides[0])),
+      let last = HexText.parse(String(sides[1]))
+    else { return nil }
+    return Beat.Line(receiver: receiver, last: last)
   }
 
   private static func word(_ change: Change) -> String {
@@ -134,14 +193,4 @@ package struct BusPayload: Hashable, Sendable {
     guard change.token != nil || hasMembershipChange else { return nil }
     return change
   }
-}
-
-/// Event of the bus for a relay.
-package enum BusEvent: Hashable, Sendable {
-  /// A notice, or a beat, of any relay, also of this one.
-  case received(BusPayload)
-  /// The connection is lost; nothing arrives until `back`.
-  case lost
-  /// The connection is restored; notices in between were missed.
-  case back
 }

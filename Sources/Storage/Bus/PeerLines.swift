@@ -2,10 +2,11 @@ import LockstepModel
 
 /// The lines of notices of all relays of a store, as one of them receives them.
 ///
-/// Each relay numbers its notices, and tells their number every second (a beat). So a relay knows
-/// that it has missed a notice when a number is left out, at the latest with the next beat, and
-/// asks the store for its accounts only then. A relay that has stopped may have committed something
-/// that it did not announce: the end of its beats counts as a missed notice.
+/// Each relay numbers its notices, those to all relays and those to each one, and tells the numbers
+/// every second (a beat). So a relay knows that it has missed a notice when a number is left out,
+/// at the latest with the next beat, and asks the store for its accounts only then. A relay that
+/// has stopped may have committed something that it did not announce: the end of its beats counts
+/// as a missed notice.
 ///
 /// Notices may come twice, late, or in another order; then the relay asks once too often.
 package struct PeerLines: Sendable {
@@ -14,14 +15,34 @@ package struct PeerLines: Sendable {
     case changed(BusPayload.Change)
     /// Notices were missed: the accounts must be looked up.
     case missed
+    /// The other relays that are heard from now on, sorted.
+    case heard([UInt64])
     /// True if a missed notice is noticed from now on. Until the first event it is not.
     case reliability(Bool)
   }
 
   private struct Line: Sendable {
-    /// Number of the last notice that was sent, as far as known.
-    var last: UInt64
+    /// Number of the last notice to all relays that was sent, as far as known.
+    var last: UInt64 = 0
+    /// The same of the notices to this relay; nil until there is a number.
+    var directed: UInt64?
+    /// False if its beats tell that it does not register as a listener.
+    var isListener = true
     var heardAt: Instant
+
+    /// Records that a notice, or a beat after it, was received. Returns true if one before it was
+    /// missed.
+    mutating func receive(_ number: UInt64, isNotice: Bool) -> Bool {
+      defer { last = max(last, number) }
+      return number > (isNotice ? last &+ 1 : last)
+    }
+
+    /// Does the same for a notice to this relay. If none was known, one may have been missed.
+    mutating func receiveDirected(_ number: UInt64, isNotice: Bool) -> Bool {
+      defer { directed = max(directed ?? 0, number) }
+      guard let directed else { return true }
+      return number > (isNotice ? directed &+ 1 : directed)
+    }
   }
 
   /// Number that identifies this relay's notices.
@@ -30,6 +51,7 @@ package struct PeerLines: Sendable {
   /// Time of the last notice without a number, from a relay of an older version.
   private var unnumberedAt: Instant?
   private var isReliable = false
+  private var heard: [UInt64] = []
 
   package init(relay: UInt64) { self.relay = relay }
 
@@ -60,41 +82,69 @@ package struct PeerLines: Sendable {
   private mutating func handle(_ payload: BusPayload, at instant: Instant) -> [Event] {
     var events: [Event] = []
     if payload.relay != relay { events = payload.changes.map { .changed($0) } }
-    // Of a line that is new, all notices before this one were missed.
-    let last = lines[payload.relay]?.last ?? 0
-    switch payload.place {
-    case .unknown:
+    if payload.place == .unknown {
       if payload.relay != relay { unnumberedAt = instant }
-    case .notice(let number), .beat(let number):
-      let isNotice = payload.place == .notice(number)
-      if number > (isNotice ? last &+ 1 : last) { events.append(.missed) }
-      note(payload.relay, upTo: max(number, last), at: instant)
+    } else if receive(payload, at: instant) {
+      events.append(.missed)
     }
     return events + judge(at: instant)
   }
 
-  private mutating func note(_ relay: UInt64, upTo number: UInt64, at instant: Instant) {
-    if lines[relay] == nil, lines.count >= Limits.lines {
-      // More relays than there can be: the longest silent one makes room.
-      let oldest = lines.min { ($0.value.heardAt, $0.key) < ($1.value.heardAt, $1.key) }
-      if let oldest { lines[oldest.key] = nil }
+  /// Returns true if a notice was missed. Of a line that is new, all notices before were.
+  private mutating func receive(_ payload: BusPayload, at instant: Instant) -> Bool {
+    var line = lines[payload.relay] ?? Line(heardAt: instant)
+    line.heardAt = instant
+    let hasMissed: Bool
+    switch payload.place {
+    case .unknown: return false
+    case .notice(let number): hasMissed = line.receive(number, isNotice: true)
+    case .directed(let number): hasMissed = line.receiveDirected(number, isNotice: true)
+    case .beat(let beat):
+      line.isListener = beat.isListener
+      let hasMissedNotice = line.receive(beat.last, isNotice: false)
+      let directed = beat.directed.first { $0.receiver == relay }
+      let hasMissedDirected =
+        directed.map { line.receiveDirected($0.last, isNotice: false) } ?? false
+      hasMissed = hasMissedNotice || hasMissedDirected
     }
-    lines[relay] = Line(last: number, heardAt: instant)
+    if lines[payload.relay] == nil { makeRoom() }
+    lines[payload.relay] = line
+    return hasMissed
+  }
+
+  /// Drops the longest silent line if there are more relays than there can be.
+  private mutating func makeRoom() {
+    guard lines.count >= Limits.lines else { return }
+    let oldest = lines.min { ($0.value.heardAt, $0.key) < ($1.value.heardAt, $1.key) }
+    if let oldest { lines[oldest.key] = nil }
+  }
+
+  /// True if relays are there that do not register as listeners, so that they must be told of all
+  /// commits.
+  package func hasOlderRelays(at instant: Instant) -> Bool {
+    hasUnnumbered(at: instant) || lines.contains { !$0.value.isListener }
+  }
+
+  private func hasUnnumbered(at instant: Instant) -> Bool {
+    unnumberedAt.map { instant.milliseconds(since: $0) < Limits.unnumberedMilliseconds } ?? false
   }
 
   /// Compares what is known with what was reported. This relay's own beats show that the bus
   /// delivers.
   private mutating func judge(at instant: Instant) -> [Event] {
-    let isOfOlderVersion =
-      unnumberedAt.map {
-        instant.milliseconds(since: $0) < Limits.unnumberedMilliseconds
-      } ?? false
-    return setReliable(lines[relay] != nil && !isOfOlderVersion)
+    compareHeard() + setReliable(lines[relay] != nil && !hasUnnumbered(at: instant))
   }
 
   private mutating func forget() -> [Event] {
     lines = [:]
-    return setReliable(false)
+    return compareHeard() + setReliable(false)
+  }
+
+  private mutating func compareHeard() -> [Event] {
+    let now = lines.keys.filter { $0 != relay }.sorted()
+    guard now != heard else { return [] }
+    heard = now
+    return [.heard(now)]
   }
 
   private mutating func setReliable(_ isReliable: Bool) -> [Event] {

@@ -67,7 +67,8 @@ package final class MemoryZoneStore: ZoneStore {
       return state.accounts[id]?.namedChunks(hashes, in: zones)
         ?? .namedChunks(hashes.map { _ in nil })
     case .fileUses(let files): return .fileUses(files.map(fileUse))
-    case .accountVersions(let ids): return .accountVersions(ids.compactMap(version))
+    case .followAccounts(let ids, _, _):
+      return .accountVersions(ids.compactMap(version), relays: [])
     case .wakes(let id, let device):
       return .wakes(wakes(of: SleeperID(account: id, device: device))?.statuses ?? [])
     case .sleepers(let query): return sleepers(query)
@@ -103,7 +104,7 @@ package final class MemoryZoneStore: ZoneStore {
         return .refused(error)
       }
     case .authenticate, .accountCount, .accounts, .record, .chunk, .namedChunks, .fileUses,
-      .accountVersions, .wakes, .sleepers, .wakeKeys:
+      .followAccounts, .wakes, .sleepers, .wakeKeys:
       preconditionFailure("this request is not about one account")
     }
   }

@@ -12,7 +12,7 @@ import LockstepStorage
 /// A batch of saves of any size takes 2 round trips:
 ///
 ///     BEGIN · lock the accounts · look up devices, batches, records and chunks of the saves
-///     records in conflict · the records · counts · heads · pruning · the notice · COMMIT
+///     records in conflict · the records · counts · heads · pruning · COMMIT · the listeners
 ///
 /// In between, everything is decided in memory, from the rows read and from the changes of earlier
 /// requests of the batch. Other requests, which are rare, read their data in an additional round
@@ -24,9 +24,14 @@ final class CommitRun {
   let wall: Int64
   /// Number that identifies this relay's notices.
   let relay: UInt64
-  /// Number of the relay's last notice. It also counts those of a commit that fails afterwards: the
-  /// other relays then find a gap, and look.
-  private(set) var noticesSent: UInt64
+  /// True if the relay's bus announces the commit; otherwise it announces itself to all relays.
+  let hasBus: Bool
+  /// The changes to announce, once it is committed.
+  private(set) var notices: [CommitNotice] = []
+  /// Accounts among these with registrations for wakes.
+  private(set) var sleeping: [AccountID] = []
+  /// True if the database knows this relay as one that listens; nil if it was not asked.
+  private(set) var isRegistered: Bool?
   let accounts: LockedAccounts
   let wakes: LockedWakes
   let saves: SaveBatchPlanner
@@ -37,12 +42,16 @@ final class CommitRun {
   /// Saves whose answers need rows that come back with `writes`.
   private var waiting: [(saves: [PlannedSave], step: Int)] = []
   private var timeoutMilliseconds = Limits.databaseAnswerMilliseconds
+  /// Accounts of saves that are answered from the rows. Their rows are written as they are: a
+  /// commit that writes nothing waits for no standby, and the rows may be newer than every standby
+  /// after a crash of the server.
+  private var confirmed: Set<AccountID> = []
 
   init(
     _ requests: [CommitRequest], on connection: PostgresConnection, rules: StoreRules, wall: Int64,
-    relay: UInt64, noticesSent: UInt64
+    relay: UInt64, hasBus: Bool
   ) {
-    self.noticesSent = noticesSent
+    self.hasBus = hasBus
     self.connection = connection
     self.rules = rules
     self.wall = wall
@@ -191,6 +200,7 @@ final class CommitRun {
     switch decision {
     case .answered(let result): results[index] = result
     case .moved(let reached, let growth):
+      if reached.newest == account.head.newest { confirmed.insert(commit.account) }
       accounts.advance(commit.account, to: reached)
       accounts.grow(commit.account, by: growth)
     }
@@ -224,7 +234,8 @@ final class CommitRun {
     flushPlannedSaves()
     let moved = accounts.moved
     let concerned = membershipChanges.filter { accounts[$0.key] != nil }.sorted { $0.key < $1.key }
-    let all = Set(moved.map(\.account) + concerned.map(\.key) + accounts.growths.keys).sorted()
+    let all = Set(moved.map(\.account) + concerned.map(\.key) + accounts.growths.keys)
+      .union(confirmed).sorted()
     if !all.isEmpty {
       let growths = all.map { accounts.growths[$0] ?? AccountUse() }
       writes.add(
@@ -249,19 +260,47 @@ final class CommitRun {
     }
     Forgetting.add(count, rules: rules, wall: wall, to: &writes)
     let commit = writes.add(.commit)
-    let notices = BusPayload(
+    let changes = BusPayload(
       relay: relay, moved: moved,
-      membershipChanges: membershipChanges.filter { $0.value > 0 }.map(\.key).sorted())
-    let texts = notices.texts(after: noticesSent)
-    noticesSent &+= UInt64(texts.count)
-    for text in texts {
-      let (statement, parameters) = PostgresBus.notice(text, to: connection.schema)
-      writes.add(statement, parameters)
-    }
+      membershipChanges: membershipChanges.filter { $0.value > 0 }.map(\.key).sorted()
+    ).changes
+    let step = changes.isEmpty ? nil : announce(changes)
     let rows = try send(commit: commit)
     guard rows[commit].command == "COMMIT" else {
       throw PostgresFault(
         cause: .refused(state: "40001"), message: "the transaction was rolled back instead")
+    }
+    guard hasBus else { return }
+    readListeners(step.flatMap { rows.indices.contains($0) ? rows[$0] : nil }, of: changes)
+  }
+
+  /// Adds what follows the commit: the announcement itself, or the lookup of its receivers.
+  private func announce(_ changes: [BusPayload.Change]) -> Int? {
+    if hasBus {
+      return ListenerQueries.find(changes.map(\.account), besides: relay, in: &writes)
+    }
+    for text in BusPayload(relay: relay, changes).texts(after: 0) {
+      let (statement, parameters) = PostgresBus.notice(text, to: connection.schema)
+      writes.add(statement, parameters)
+    }
+    return nil
+  }
+
+  /// `rows`: nil if they could not be read after the commit.
+  private func readListeners(_ rows: PostgresRows?, of changes: [BusPayload.Change]) {
+    var listeners: [AccountID: [UInt64]] = [:]
+    isRegistered = rows.map { _ in false }
+    let found = rows?.all { ($0.optionalBits(0), $0.optionalBits(1)) } ?? []
+    for row in found {
+      switch row {
+      case (let account?, let relay?):
+        listeners[AccountID(rawValue: account), default: []].append(relay)
+      case (let account?, nil): sleeping.append(AccountID(rawValue: account))
+      case (nil, _): isRegistered = true
+      }
+    }
+    notices = changes.map { change in
+      CommitNotice(change, listeners: rows.map { _ in listeners[change.account] ?? [] })
     }
   }
 

@@ -3,35 +3,41 @@ import Glibc
 import LockstepModel
 import LockstepStorage
 
-/// Receives notices about commits of the relays of a database, on a connection of its own.
-/// For one thread, which `BusWakeup` wakes.
-package final class PostgresBus {
+/// Sends and receives notices about commits of the relays of a database, on a connection of its
+/// own.
+///
+/// There is a channel for notices to all relays, and one for each relay. NOTIFY holds a lock of the
+/// whole server until its transaction ends, so a relay's notices are sent together, and not within
+/// its commits: these would wait for each other.
+package final class PostgresBus: RelayBus {
   private let connection: PostgresConnection
-  /// Number that identifies this relay's notices.
   package let relay: UInt64
   /// Number of sessions already reported to the caller of `wait`.
   private var openings = 0
   /// False if a notice that the store sent did not arrive: between relay and database is a pooler,
   /// which gives each transaction another session of the server.
   package private(set) var hearsStore = true
-  /// Ends a wait from any thread.
-  package let wakeup: BusWakeup
+  private let waker: PostgresWakeup
 
-  /// Starts to listen. `relay`: the number that identifies this relay's beats.
+  /// Starts to listen. `relay`: the number that identifies this relay.
   package init(_ address: PostgresAddress, relay: UInt64) throws(StorageError) {
     let connection = PostgresConnection(address)
     self.connection = connection
     self.relay = relay
-    guard let wakeup = BusWakeup() else {
+    guard let waker = PostgresWakeup() else {
       throw .failed(
         path: address.shown, operation: "listen", detail: "no descriptor is left")
     }
-    self.wakeup = wakeup
+    self.waker = waker
     connection.listens = true
-    connection.sessionSetup = PostgresBus.listen
+    connection.sessionSetup = { (session) throws(PostgresFault) in
+      try PostgresBus.listen(session, relay)
+    }
     try connection.perform("listen") { () throws(PostgresFault) in }
     openings = connection.openings
   }
+
+  package var wakeup: any BusWakeup { waker }
 
   /// Throws `failed` unless both addresses lead to the same database of the same running server,
   /// and to the same schema in it; throws the errors of opening a store.
@@ -60,7 +66,7 @@ package final class PostgresBus {
     statement: PostgresStatement, parameters: PostgresParameters
   ) {
     try runApart("LISTEN \(probeChannel)")
-    let text = BusPayload.beatText(of: relay, after: 0)
+    let text = BusPayload.texts(of: BusPayload.Beat(last: 0), from: relay)[0]
     return (PostgresBus.notify, PostgresParameters().bind(probeChannel).bind(text))
   }
 
@@ -94,9 +100,6 @@ package final class PostgresBus {
   /// Closes the connection. Later requests fail.
   package func close() { connection.close() }
 
-  /// Returns the received notices, in order. Waits at most `milliseconds` for the first one.
-  /// Returns an empty list if none arrived or `wakeup` was signalled. If the connection is lost,
-  /// each call tries once to restore it.
   package func wait(milliseconds: Int64) -> [BusEvent] {
     let deadline = lockstep_postgres_milliseconds() + milliseconds
     guard connection.isOpen || reconnects(until: deadline) else { return [] }
@@ -111,8 +114,8 @@ package final class PostgresBus {
         let received = notices(from: try connection.notices(atMost: Limits.noticesAtOnce))
         if !received.isEmpty { return received }
         let ready = lockstep_postgres_wait(
-          connection.descriptor, false, wakeup.descriptor, deadline)
-        wakeup.clear()
+          connection.descriptor, false, waker.descriptor, deadline)
+        waker.clear()
         if Int(ready) & LOCKSTEP_READABLE == 0 { return [] }
         if Int(ready) & LOCKSTEP_INTERRUPTED != 0 {
           return notices(from: try connection.notices(atMost: Limits.noticesAtOnce))
@@ -120,7 +123,7 @@ package final class PostgresBus {
       }
     } catch {
       connection.drop()
-      return [.lost]
+      return [.lost(error.message)]
     }
   }
 
@@ -128,18 +131,20 @@ package final class PostgresBus {
     payloads.compactMap { BusPayload(text: $0).map { .received($0) } }
   }
 
-  /// Tells the other relays that this one listens, and the number of notices that it has sent.
-  /// Returns false if the connection is lost; the next `wait` reports it.
+  /// The server may refuse messages, as when its queue is full.
   @discardableResult
-  package func beat(after number: UInt64) -> Bool {
+  package func send(_ messages: [BusMessage]) -> Bool {
     guard connection.isOpen, connection.openings == openings else { return false }
+    if messages.isEmpty { return true }
     do throws(PostgresFault) {
-      let (statement, parameters) = PostgresBus.notice(
-        BusPayload.beatText(of: relay, after: number), to: connection.schema)
-      _ = try connection.run(statement, parameters)
+      _ = try connection.run(
+        PostgresBus.notifyAll,
+        PostgresParameters()
+          .bind(messages.map { PostgresBus.channel(of: connection.schema, $0.receiver) })
+          .bind(messages.map(\.text)))
       return true
     } catch {
-      connection.drop()
+      if error.endsSession { connection.drop() }
       return false
     }
   }
@@ -150,50 +155,62 @@ package final class PostgresBus {
       return true
     } catch {
       connection.drop()
-      _ = lockstep_postgres_wait(-1, false, wakeup.descriptor, deadline)
-      wakeup.clear()
+      _ = lockstep_postgres_wait(-1, false, waker.descriptor, deadline)
+      waker.clear()
       return false
     }
   }
 
-  /// Returns the statement that sends a notice to the relays whose tables are in this schema. It is
-  /// a transaction of its own, after a commit and in the same round trip, and is not synced. NOTIFY
-  /// holds a lock of the whole server until its transaction ends, so within the commit the relays
-  /// would wait for the disk one after the other. If a crash loses the notice, or a full queue
-  /// rejects it, other relays find the change by its number (`PeerLines`).
+  /// Returns the statement that sends a text to all relays whose tables are in this schema, for a
+  /// command that has no bus. It is a transaction of its own, after a commit and in the same round
+  /// trip, and is not synced. If a crash loses the notice, or a full queue rejects it, other relays
+  /// find the change by its number (`PeerLines`).
   static func notice(
     _ text: String, to schema: String
   ) -> (statement: PostgresStatement, parameters: PostgresParameters) {
-    (notify, PostgresParameters().bind(channel(of: schema)).bind(text))
+    (notify, PostgresParameters().bind(channel(of: schema, .all)).bind(text))
   }
 
   private static let notify = PostgresStatement(
     "notify",
     "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text) IS NULL")
+  private static let notifyAll = PostgresStatement(
+    "notify all",
+    """
+    SELECT set_config('synchronous_commit', 'off', true),
+      bool_and(pg_notify(channel, message) IS NULL)
+    FROM unnest($1::text[], $2::text[]) AS messages (channel, message)
+    """)
 
   /// Returns the channel's name, at most 63 bytes. Relays whose tables are in different schemas of
   /// one database use different channels.
-  static func channel(of schema: String) -> String {
+  static func channel(of schema: String, _ receiver: BusMessage.Receiver) -> String {
     let plain = "lockstep_" + schema
-    if plain.utf8.count <= 63 { return plain }
-    return "lockstep_"
-      + HexText.text(
-        schema.utf8.reduce(0xCBF2_9CE4_8422_2325) {
-          ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3
-        })
+    let name =
+      plain.utf8.count <= 46
+      ? plain
+      : "lockstep_"
+        + HexText.text(StableHash.of(schema))
+    return switch receiver {
+    case .all: plain.utf8.count <= 63 ? plain : name
+    case .relay(let relay): name + "_" + HexText.text(relay)
+    }
   }
 
-  private static func listen(_ connection: PostgresConnection) throws(PostgresFault) {
-    let channel = PostgresBus.channel(of: connection.schema)
-    let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
-      .joined(separator: "\"\"")
-    _ = try connection.run(PostgresStatement("", "LISTEN \"\(quoted)\""))
+  private static func listen(
+    _ connection: PostgresConnection, _ relay: UInt64
+  ) throws(PostgresFault) {
+    for receiver in [BusMessage.Receiver.all, .relay(relay)] {
+      let channel = PostgresBus.channel(of: connection.schema, receiver)
+      let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
+        .joined(separator: "\"\"")
+      _ = try connection.run(PostgresStatement("", "LISTEN \"\(quoted)\""))
+    }
   }
 }
 
-/// Ends the wait of a `PostgresBus` on another thread: a descriptor that is readable after
-/// `signal`.
-package final class BusWakeup: Sendable {
+/// A descriptor that is readable after `signal`.
+private final class PostgresWakeup: BusWakeup {
   let descriptor: Int32
 
   init?() {
@@ -203,7 +220,7 @@ package final class BusWakeup: Sendable {
 
   deinit { close(descriptor) }
 
-  package func signal() {
+  func signal() {
     var one: UInt64 = 1
     _ = write(descriptor, &one, 8)
   }
@@ -211,5 +228,12 @@ package final class BusWakeup: Sendable {
   func clear() {
     var count: UInt64 = 0
     _ = read(descriptor, &count, 8)
+  }
+}
+
+/// Hash of a text that is the same in all processes (FNV-1a).
+enum StableHash {
+  static func of(_ text: String) -> UInt64 {
+    text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
   }
 }

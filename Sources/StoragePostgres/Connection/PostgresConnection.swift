@@ -239,9 +239,12 @@ final class PostgresConnection {
     // Statements without BEGIN are one transaction, too, up to the end of the pipeline.
     let isImplicit = pipeline.steps.first?.statement.beginsTransaction == false
     if isPooled, isImplicit, !isInTransaction { try send(settings, .settings) }
-    for step in pipeline.steps {
+    for (index, step) in pipeline.steps.enumerated() {
       try send(step, .rows)
-      if isPooled, step.statement.beginsTransaction { try send(settings, .settings) }
+      guard isPooled else { continue }
+      let next = pipeline.steps.dropFirst(index + 1).first?.statement
+      let isBeforeImplicit = step.statement.endsTransaction && next?.beginsTransaction == false
+      if step.statement.beginsTransaction || isBeforeImplicit { try send(settings, .settings) }
     }
     guard PQpipelineSync(session) == 1 else { throw connectionFault(session) }
     return answers

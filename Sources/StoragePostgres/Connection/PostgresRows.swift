@@ -93,6 +93,9 @@ struct PostgresRow {
 
   func bits(_ column: Int32) -> UInt64 { UInt64(bitPattern: integer(column)) }
 
+  /// nil for NULL.
+  func optionalBits(_ column: Int32) -> UInt64? { isNull(column) ? nil : bits(column) }
+
   func bool(_ column: Int32) -> Bool { rows.bytes(index, column).first == 1 }
 
   func text(_ column: Int32) -> String {

@@ -178,6 +178,15 @@ enum PostgresSession {
     return found
   }
 
+  /// Returns sixteen digits, which are the same on all nodes of a database that fails over.
+  static func busName(_ connection: PostgresConnection) throws(PostgresFault) -> String {
+    let rows = try connection.run(storeName)
+    let name = rows.first { "\($0.integer(0)) \($0.text(1)) \(connection.schema)" } ?? ""
+    return HexText.text(StableHash.of(name))
+  }
+
+  private static let storeName = PostgresStatement(
+    "store name", "SELECT system_identifier, current_database()::text FROM opening")
   private static let identityQuery = PostgresStatement(
     "identity",
     """

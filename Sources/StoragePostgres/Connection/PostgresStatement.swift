@@ -16,6 +16,7 @@ struct PostgresStatement: Sendable {
   }
 
   var beginsTransaction: Bool { sql.hasPrefix("BEGIN") }
+  var endsTransaction: Bool { sql == PostgresStatement.commit.sql }
 
   /// Every read and every commit is an explicit transaction of a pipeline.
   static let begin = PostgresStatement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED")

@@ -80,19 +80,14 @@ enum AccountQueries {
       })
   }
 
-  /// Returns the head and the number of membership changes of each account; a removed account is
-  /// omitted.
-  static func versions(
-    of accounts: [AccountID], on connection: PostgresConnection
-  ) throws(PostgresFault) -> ReadResult {
-    let rows = try connection.run(
-      versions, PostgresParameters().bind(accounts.map(\.rawValue)))
-    return .accountVersions(
-      rows.all { row in
-        AccountVersion(
-          account: AccountID(rawValue: row.bits(0)), token: AccountHead(row, from: 1).token,
-          membershipVersion: row.integer(4))
-      })
+  /// Returns the head and the number of membership changes of each account, from rows of
+  /// `versions`; a removed account is omitted.
+  static func versions(_ rows: PostgresRows) -> [AccountVersion] {
+    rows.all { row in
+      AccountVersion(
+        account: AccountID(rawValue: row.bits(0)), token: AccountHead(row, from: 1).token,
+        membershipVersion: row.integer(4))
+    }
   }
 
   // MARK: Statements
@@ -136,7 +131,7 @@ enum AccountQueries {
       connected_by <> $2::bigint AND connected_until > clock_timestamp(), scope
     FROM devices WHERE account = $1::bigint ORDER BY number
     """)
-  private static let versions = PostgresStatement(
+  static let versions = PostgresStatement(
     "movements",
     """
     SELECT account, generation, newest, forgotten, affairs FROM accounts

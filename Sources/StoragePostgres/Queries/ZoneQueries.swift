@@ -33,7 +33,9 @@ final class ZoneQueries {
         try ChunkQueries.named(hashes, in: zones, of: account, on: connection)
       case .chunk(let account, let hash): try ChunkQueries.chunk(hash, of: account, on: connection)
       case .fileUses(let files): try ChunkQueries.uses(of: files, on: connection)
-      case .accountVersions(let accounts): try AccountQueries.versions(of: accounts, on: connection)
+      case .followAccounts(let accounts, let leaving, let node):
+        try ListenerQueries.follow(
+          accounts, leaving: leaving, as: relay, node: node, on: connection)
       case .wakes(let account, let device):
         try WakeQueries.statuses(
           of: SleeperID(account: account, device: device), on: connection)

@@ -112,7 +112,10 @@ extension Schema {
   /// database can partition by it; `wake_keys` has only few rows, for all accounts. A request with
   /// a token or a pairing code does not name its account: an index finds it by the hash.
   static let zones = Schema(
-    steps: [version1, version2, version3, version4, version5, version6, version7, version8],
+    steps: [
+      version1, version2, version3, version4, version5, version6, version7, version8,
+      version9,
+    ],
     oldest: 6)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
@@ -134,13 +137,16 @@ extension Schema {
   ///     files           account · number · owner · bytes · finished_at
   ///     file_parts      account · number · part · bytes
   ///     opening         system_identifier · timeline · accounts_table · run      one row, or none
+  ///     listeners       account · relay · node
+  ///     relays          relay · seen_at
   ///
   /// See SQLite's tables; these differ as follows. `connected_by` is the relay that a device was
   /// connected to last, and `connected_until` the time when this entry expires. `affairs` counts
   /// changes of an account's devices, plan and subscriptions. `number` is the order of insertion.
   /// `chunks.file` and `files.number` have their top bit inverted, so that the order of a bigint is
   /// the order of the number. `files` and `file_parts` hold the bytes of chunks, see
-  /// `PostgresChunkStore`; for `opening` see `StoreOpening`.
+  /// `PostgresChunkStore`; for `opening` see `StoreOpening`, for `listeners` and `relays`
+  /// `ListenerQueries`.
   ///
   /// Texts whose order matters compare as bytes (`"C"`). `fields` may be compressed; PostgreSQL
   /// does that from 2 KB on. It is read as a whole or not at all. PostgreSQL stops compressing
@@ -395,6 +401,26 @@ extension Schema {
     """
     CREATE INDEX accounts_without_label_key ON accounts (account)
       WHERE label_key IS NULL AND label <> ''
+    """,
+  ]
+
+  /// Adds the listeners. A relay of the version before does not register, so it is told of all
+  /// commits (`NoticeSender`). The tables are emptied by a crash or a failover of the database; the
+  /// relays register again then.
+  private static let version9 = [
+    """
+    CREATE UNLOGGED TABLE listeners (
+      account bigint NOT NULL,
+      relay bigint NOT NULL,
+      node bigint NOT NULL,
+      PRIMARY KEY (account, relay, node)
+    )
+    """,
+    """
+    CREATE UNLOGGED TABLE relays (
+      relay bigint PRIMARY KEY,
+      seen_at timestamptz NOT NULL
+    ) WITH (fillfactor = 50)
     """,
   ]
 }

@@ -101,7 +101,7 @@ final class ZoneQueries {
       case .namedChunks(let account, let hashes, let zones):
         try chunks.named(hashes, in: zones, of: account)
       case .fileUses(let files): try chunks.uses(of: files)
-      case .accountVersions(let accounts): try versions(of: accounts)
+      case .followAccounts(let accounts, _, _): try versions(of: accounts)
       case .wakes(let account, let device):
         try wakes.statuses(of: SleeperID(account: account, device: device))
       case .sleepers(let query): try wakes.sleepers(query)
@@ -120,7 +120,8 @@ final class ZoneQueries {
     case .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
       .zones(let account, _, _, _), .account(let account), .namedChunks(let account, _, _):
       try log.flush(for: account)
-    case .accountVersions(let accounts): for account in accounts { try log.flush(for: account) }
+    case .followAccounts(let accounts, _, _):
+      for account in accounts { try log.flush(for: account) }
     case .accounts, .sleepers(.after): try log.flushAll()
     case .sleepers(.accounts(let accounts)):
       // Most accounts have none.
@@ -170,7 +171,7 @@ final class ZoneQueries {
       // One relay has the store, and made the membership changes itself.
       versions.append(AccountVersion(account: account, token: head.token, membershipVersion: 0))
     }
-    return .accountVersions(versions)
+    return .accountVersions(versions, relays: [])
   }
 
   /// Returns the tag at which the token's generation ended, if it is one before the account's own.

@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 
+import buses
 import connections
 import counting
 import programs
@@ -85,6 +86,9 @@ def options(arguments):
     parser.add_argument("--stores", action="store_true",
                         help="measure instead saves and latency on each kind of store: a folder, "
                         "PostgreSQL with one relay, and with three relays")
+    parser.add_argument("--buses", action="store_true",
+                        help="measure instead saves and latency of 1, 3 and 16 relays on one "
+                        "PostgreSQL that notify each other by NOTIFY, and over NATS")
     parser.add_argument("--keep", metavar="DIR",
                         help="with --count: keep callgrind's files there")
     parser.add_argument("--binary", metavar="PATH",
@@ -111,8 +115,9 @@ def options(arguments):
         parser.error("--markdown: only with --connections, and without --json")
     if given.keep and not given.count:
         parser.error("--keep: only with --count")
-    if given.connections + given.start + given.count + given.secure + given.stores > 1:
-        parser.error("one of --connections, --count, --start, --secure and --stores")
+    if sum((given.connections, given.start, given.count, given.secure, given.stores,
+            given.buses)) > 1:
+        parser.error("one of --connections, --count, --start, --secure, --stores and --buses")
     if not 1 <= given.records <= 100_000_000:
         parser.error("--records: from 1 to 100000000")
     return given
@@ -146,7 +151,8 @@ def main(root, arguments=None):
     given = options(arguments)
     measure = (connections.measure if given.connections else counting.measure if given.count
                else starting.measure if given.start else secure.measure if given.secure
-               else stores.measure if given.stores else compare)
+               else stores.measure if given.stores
+               else buses.measure if given.buses else compare)
 
     def measured(progress):
         tools, binary = programs.build(root), programs.release(root, given.binary)

@@ -89,26 +89,27 @@ def descendants(process):
 class Relay(Server):
     says_port = r"listening on http://127\.0\.0\.1:(\d+)"
 
-    def __init__(self, *arguments, store=None, **named):
+    def __init__(self, *arguments, store=None, bus=None, **named):
         super().__init__(*arguments, **named)
-        self.store = store
+        self.store, self.bus = store, bus
 
     def command(self):
         return [self.setting.binary, "relay", "--open", "--listen", "127.0.0.1:0", "--store",
-                self.store or os.path.join(self.folder, "store"), "--loops", "1", "--limits", LIMITS]
+                self.store or os.path.join(self.folder, "store"), "--loops", "1", "--limits", LIMITS,
+                *(["--bus", self.bus] if self.bus else [])]
 
 
 class Bench:
     """One kind of store, with its relays and accounts."""
 
-    def __init__(self, setting, name, relays, has_database):
+    def __init__(self, setting, name, relays, has_database, bus=None):
         self.setting, self.name = setting, name
         self.database = Database(setting) if has_database else None
         self.relays = []
         for _ in range(relays):
             store = self.database.url if self.database else None
             folder = setting.new_folder(on_disk=True)
-            self.relays.append(Relay(setting, folder, store=store).start())
+            self.relays.append(Relay(setting, folder, store=store, bus=bus).start())
         self.people = os.path.join(setting.disk, re.sub(r"\W+", "-", name) + "-people")
         self.savers, self.idle = self.people + "-savers", self.people + "-idle"
 

@@ -10,13 +10,15 @@ from events import Locks, Log, Processors, Timeline
 @dataclass(frozen=True)
 class Cluster:
     """relays: their number; processors: of the database; accounts, and the devices of each, which
-    connect to random relays; saves: number per second, of random accounts."""
+    connect to random relays; saves: number per second, of random accounts; nats: relays notify each
+    other over NATS, not by the database."""
     relays: int
     processors: int
     accounts: int
     devices: int
     saves: float
     costs: Costs = Costs()
+    nats: bool = False
 
 
 class Database:
@@ -27,13 +29,14 @@ class Database:
 
 
 class Relay:
-    """A loop and three threads: one commits, one reads, one receives notices."""
+    """A loop and three threads: one commits, one reads, one sends and receives notices."""
 
     def __init__(self, run):
         self.run, self.costs = run, run.cluster.costs
         self.loop = Processors(run.timeline, 1, waking=self.costs.turn)
         self.committer, self.reader, self.listener = [Processors(run.timeline, 1) for _ in range(3)]
         self.waiting, self.is_committing, self.commits = [], False, 0
+        self.untold, self.is_telling = [], False
 
     def receive_save(self, save):
         self.loop.work(self.costs.save, self.queue, save)
@@ -67,7 +70,6 @@ class Relay:
 
         def synced():
             database.rows.release(accounts)
-            database.notices.work(costs.notice, self.run.notify, self, saves)
             self.travel(self.committed, saves)
 
         self.committer.work((costs.commit + costs.commit_save * count) / 2, asks)
@@ -78,6 +80,34 @@ class Relay:
         else:
             self.is_committing = False
         self.run.timeline.after(self.costs.wake, self.deliver_all, saves)
+        self.tell(saves)
+
+    def tell(self, saves):
+        """Notifies the relays that have other devices of the accounts; meanwhile, what is committed
+        waits for the next message."""
+        self.untold += [save for save in saves if any(each is not self for each in save.others)]
+        if self.untold and not self.is_telling:
+            self.is_telling = True
+            self.run.timeline.after(self.costs.wake, self.listener.work, self.costs.tell, self.send)
+
+    def send(self):
+        told, self.untold = self.untold, []
+
+        def sent():
+            for relay in self.run.relays:
+                here = [save for save in told if relay is not self and relay in save.others]
+                if here:
+                    self.run.timeline.after(self.costs.wake, relay.receive_notice, here)
+            self.travel(self.told)
+
+        if self.run.cluster.nats:
+            self.travel(sent)
+        else:
+            self.travel(self.run.database.notices.work, self.costs.notice, sent)
+
+    def told(self):
+        self.is_telling = False
+        self.tell([])
 
     def deliver_all(self, saves):
         for save in saves:
@@ -88,8 +118,7 @@ class Relay:
         self.listener.work(self.costs.hear, self.read_all, saves)
 
     def read_all(self, saves):
-        here = [save for save in saves if self in save.others]
-        for save in here:
+        for save in saves:
             self.reader.work(
                 self.costs.read, self.travel, self.run.database.processors.work,
                 self.costs.answer, lambda save=save: self.travel(self.deliver, save))
@@ -166,11 +195,6 @@ class Run:
                         begin + page * POLL_SECONDS * 1e6 / pages, self.database.processors.work,
                         self.cluster.costs.movement * POLL_ACCOUNTS, lambda: None)
                 begin += POLL_SECONDS * 1e6
-
-    def notify(self, teller, saves):
-        for relay in self.relays:
-            if relay is not teller:
-                self.timeline.after(self.cluster.costs.wake, relay.receive_notice, saves)
 
     def delivered(self, save, relay):
         times = self.near if relay is save.relay else self.across

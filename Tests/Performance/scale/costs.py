@@ -19,10 +19,12 @@ class Costs:
     ask_save: float = 20
     write: float = 400
     write_save: float = 32
-    # The notice after a commit, under a server-wide lock.
+    # A relay's thread of notices: to send one after a commit; and PostgreSQL's share, under a lock
+    # of the whole server.
+    tell: float = 30
     notice: float = 60
-    # A relay that receives the notice of another relay's commit: to look up the connected devices,
-    # and, if there are any, to read the commit.
+    # A relay that receives the notice of another relay's commit: to pass it on, and to read the
+    # commit.
     hear: float = 10
     read: float = 60
     # The database's share of that, and of polling the sequence of one account.
@@ -47,4 +49,4 @@ IDLE, IDLE_SECURE = 2_014, 15_495
 WRITTEN_SAVE, WRITTEN_ALONE = 3_700, 23_000
 # Maximum number of saves in a commit; interval at which relays poll accounts, and accounts per
 # poll.
-COMMIT_SAVES, POLL_SECONDS, POLL_ACCOUNTS = 512, 3, 1_000
+COMMIT_SAVES, POLL_SECONDS, POLL_ACCOUNTS = 512, 60, 1_000

@@ -42,6 +42,8 @@ def options(arguments):
                         help="relays of a cluster (default: enough for the devices, plus one)")
     parser.add_argument("--processors", type=whole(1, 512), default=16, metavar="N",
                         help="processors of a cluster's database (default: 16)")
+    parser.add_argument("--nats", action="store_true",
+                        help="relays notify each other over NATS, not by the database")
     parser.add_argument("--round-trip", type=whole(0, 10**6), metavar="µs",
                         help="between a relay and the database (default: "
                         f"{costs.Costs.round_trip}, one machine)")
@@ -78,7 +80,8 @@ def plan(given):
     return clusters, Cluster(
         relays=relays, processors=given.processors, accounts=accounts,
         devices=given.devices_an_account,
-        saves=accounts * given.saves_a_day * given.peak / DAY, costs=costs.Costs(**named))
+        saves=accounts * given.saves_a_day * given.peak / DAY, costs=costs.Costs(**named),
+        nats=given.nats)
 
 
 def capacity_of(cluster, results, given, progress):

@@ -56,6 +56,10 @@ final class TestRelay {
   var readFault: StorageError?
   var chunkFault: StorageError?
   private(set) var readsDone = 0
+  /// Other relays that the store has seen lately.
+  var seenRelays: [RelaySighting] = []
+  /// Nodes that separate relays announce an account's commits to.
+  private(set) var listeners: [AccountID: Set<Int>] = [:]
   /// Multicasts: the size of each, and the number of receivers.
   private(set) var multicasts: [(bytes: Int, receivers: Int)] = []
   private var lastConnection: UInt64 = 0
@@ -232,7 +236,9 @@ final class TestRelay {
   private func distribute(_ news: RelayNews, from node: Int) {
     for other in entries.indices {
       if areSeparateRelays, other != node {
-        if let hint = news.hint { entries[other].remoteNews.append(hint) }
+        if let (account, hint) = news.hint, listeners[account]?.contains(other) == true {
+          entries[other].remoteNews.append(hint)
+        }
       } else {
         entries[other].commitEvents.append(.news(news))
       }
@@ -243,9 +249,20 @@ final class TestRelay {
     guard !entries[node].reads.isEmpty else { return false }
     let (id, job) = entries[node].reads.removeFirst()
     readsDone += 1
-    let outcome = readFault.map { .read(.failure($0)) } ?? StoreWork.read(job, on: store)
+    if readFault == nil { follow(job, node) }
+    var outcome = readFault.map { .read(.failure($0)) } ?? StoreWork.read(job, on: store)
+    if case .read(.success(.accountVersions(let versions, _))) = outcome {
+      outcome = .read(.success(.accountVersions(versions, relays: seenRelays)))
+    }
     entries[node].readEvents.append(.finished(id, .read(outcome)))
     return true
+  }
+
+  /// Registers the node as a listener.
+  private func follow(_ job: StoreReadJob, _ node: Int) {
+    guard case .read(.followAccounts(let accounts, let leaving, _)) = job else { return }
+    for account in leaving { listeners[account]?.remove(node) }
+    for account in accounts { listeners[account, default: []].insert(node) }
   }
 
   /// Performs the next waiting job of the chunk store.
@@ -358,13 +375,13 @@ final class TestRelay {
 }
 
 extension RelayNews {
-  /// The hint that a relay on the same store gets about the news.
-  fileprivate var hint: RelayNews? {
+  /// The hint that a relay on the same store gets about the news, if it listens to the account.
+  fileprivate var hint: (account: AccountID, RelayNews)? {
     switch self {
-    case .changed(let change): .remoteCommit(change.account, change.token)
+    case .changed(let change): (change.account, .remoteCommit(change.account, change.token))
     case .revoked(let account, _, _), .planChanged(let account, _), .subscribed(let account, _, _),
       .accountRemoved(let account):
-      .remoteMembershipChange(account)
+      (account, .remoteMembershipChange(account))
     default: nil
     }
   }

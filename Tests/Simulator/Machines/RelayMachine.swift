@@ -345,6 +345,13 @@ extension RelayMachine {
   }
 
   private func read(_ waiting: [Waiting<StoreReadJob>]) -> () -> Void {
+    for work in waiting {
+      if let node = work.node,
+        case .read(.followAccounts(let accounts, let leaving, _)) = work.job
+      {
+        bus?.follow(accounts, leaving: leaving, by: node)
+      }
+    }
     let outcomes = waiting.map { StoreWork.read($0.job, on: store) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {

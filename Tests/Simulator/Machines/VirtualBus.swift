@@ -4,13 +4,16 @@ import LockstepSimulation
 import LockstepStorage
 
 /// The bus between relays that share a store: slow, and it loses notices and beats. Each relay
-/// follows the lines of all of them by `PeerLines`, as the real one does.
+/// sends by `NoticeSender`, to those that listen to the account, and receives by `PeerLines`, as
+/// the real one does.
 final class VirtualBus {
   private struct Member {
     let driver: NodeDriver<RelayNode>
     var lines: PeerLines
+    var sender: NoticeSender
     let relay: UInt64
-    var sent: UInt64 = 0
+    /// True if the store may have forgotten listeners since the last commit.
+    var mayLackListeners = false
   }
 
   private let environment: WorldEnvironment
@@ -18,6 +21,8 @@ final class VirtualBus {
   /// The relays by the index of their node.
   private var members: [Int: Member] = [:]
   private var relays: UInt64 = 0
+  /// Relays that listen to each account, in the store.
+  private var listeners: [AccountID: Set<UInt64>] = [:]
   private var isOpen = true
 
   init(environment: WorldEnvironment, random: SeededRandom) {
@@ -29,47 +34,66 @@ final class VirtualBus {
   func join(_ node: Int, _ driver: NodeDriver<RelayNode>) {
     relays += 1
     let relay = relays
-    members[node] = Member(driver: driver, lines: PeerLines(relay: relay), relay: relay)
+    members[node] = Member(
+      driver: driver, lines: PeerLines(relay: relay), sender: NoticeSender(relay: relay),
+      relay: relay)
     beat(of: node, relay)
   }
 
   /// Delivers nothing from now on.
   func close() { isOpen = false }
 
-  /// Sends a notice of this node's commit to all relays. `node`: nil for the owner, whose command
-  /// is a process of its own, which sends no beats.
+  /// Performs the store's part of `ReadRequest.followAccounts`.
+  func follow(_ accounts: [AccountID], leaving: [AccountID], by node: Int) {
+    guard let relay = members[node]?.relay else { return }
+    for account in leaving { listeners[account]?.remove(relay) }
+    for account in accounts { listeners[account, default: []].insert(relay) }
+  }
+
+  /// Forgets the listeners, as the store does in a crash. It also ends all sessions.
+  func forgetListeners() {
+    listeners = [:]
+    for node in members.keys.sorted() { members[node]?.mayLackListeners = true }
+  }
+
+  /// Sends a notice of this node's commit. `node`: nil for the owner, whose command is a process of
+  /// its own, which sends no beats, and tells all.
   func send(_ change: BusPayload.Change, from node: Int?) {
-    var payload = BusPayload(relay: 0, beatAfter: 0)
-    payload.changes = [change]
-    if let node {
-      guard var member = members[node] else { return }
-      member.sent += 1
-      members[node] = member
-      payload.relay = member.relay
-      payload.place = .notice(member.sent)
-    } else {
+    guard let node else {
       relays += 1
-      payload.relay = relays
-      payload.place = .notice(1)
+      var sender = NoticeSender(relay: relays)
+      return deliver(sender.messages(of: [CommitNotice(change, listeners: nil)]))
     }
-    deliver(payload)
+    guard var member = members[node] else { return }
+    if member.mayLackListeners { member.sender.skip() }
+    member.mayLackListeners = false
+    let listening = (listeners[change.account] ?? []).sorted()
+    let messages = member.sender.messages(of: [CommitNotice(change, listeners: listening)])
+    members[node] = member
+    deliver(messages)
   }
 
   private func beat(of node: Int, _ relay: UInt64) {
     guard isOpen, let member = members[node], member.relay == relay, member.driver.isAlive
     else { return }
-    deliver(BusPayload(relay: relay, beatAfter: member.sent))
+    deliver(member.sender.beats)
+    if random.chance(1, of: 200) { forgetListeners() }
     handle(on: node) { lines, instant in lines.advance(to: instant) }
     environment.timeline.after(Span.milliseconds(Limits.beatMilliseconds)) { [self] in
       beat(of: node, relay)
     }
   }
 
-  private func deliver(_ payload: BusPayload) {
-    for node in members.keys.sorted() {
-      if random.chance(1, of: 8) { continue }
-      environment.timeline.after(random.number(in: 1_000...Span.milliseconds(200))) { [self] in
-        handle(on: node) { lines, instant in lines.handle(.received(payload), at: instant) }
+  private func deliver(_ messages: [BusMessage]) {
+    for message in messages {
+      guard let payload = BusPayload(text: message.text) else { continue }
+      for node in members.keys.sorted() {
+        if case .relay(let relay) = message.receiver, members[node]?.relay != relay { continue }
+        if random.chance(1, of: 8) { continue }
+        environment.timeline.after(random.number(in: 1_000...Span.milliseconds(200))) { [self] in
+          members[node]?.sender.note(payload)
+          handle(on: node) { lines, instant in lines.handle(.received(payload), at: instant) }
+        }
       }
     }
   }
@@ -86,6 +110,7 @@ final class VirtualBus {
     case .changed(let change):
       (change.token.map { [.remoteCommit(change.account, $0)] } ?? [])
         + (change.hasMembershipChange ? [.remoteMembershipChange(change.account)] : [])
+    case .heard(let relays): [.remoteRelaysHeard(relays)]
     case .missed: [.remoteNewsLost]
     case .reliability(let isReliable): [.remoteNewsReliability(isReliable)]
     }

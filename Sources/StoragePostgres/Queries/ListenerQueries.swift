@@ -1,0 +1,122 @@
+import LockstepModel
+import LockstepStorage
+
+/// The relays that hold devices of each account, so that a commit is announced only to these.
+///
+///     listeners    account · relay · node
+///     relays       relay · seen_at
+///
+/// A node of a relay registers its accounts, and then reads their versions. A relay that has
+/// committed reads the listeners. So of a commit and a registration at the same time, either the
+/// one finds the listener, or the other the commit; neither waits for the other.
+///
+/// Each check of a relay also tells it which others use the store, so that it notices if it does
+/// not hear one of them.
+///
+/// Both tables are unlogged: nothing of this is synced or sent to standbys, and a crash or a
+/// failover empties them. A relay that commits and has another session than before, or no longer
+/// finds itself in them, lets all relays register again.
+enum ListenerQueries {
+  /// Registers a node of a relay as a listener of `accounts`, removes it from those of `leaving`,
+  /// and returns the versions of `accounts`. Removes relays that have not registered for long.
+  static func follow(
+    _ accounts: [AccountID], leaving: [AccountID], as relay: UInt64, node: Int,
+    on connection: PostgresConnection
+  ) throws(PostgresFault) -> ReadResult {
+    let listener = PostgresParameters().bind(relay)
+    var pipeline = PostgresPipeline()
+    pipeline.add(.begin)
+    pipeline.add(see, listener)
+    if !leaving.isEmpty {
+      pipeline.add(leave, listener.bind(Int64(node)).bind(leaving.sorted().map(\.rawValue)))
+    }
+    let bits = accounts.sorted().map(\.rawValue)
+    pipeline.add(register, listener.bind(Int64(node)).bind(bits))
+    let dead = pipeline.add(findDead)
+    let others = pipeline.add(findOthers, listener)
+    pipeline.add(.commit)
+    let versions = pipeline.add(AccountQueries.versions, PostgresParameters().bind(bits))
+    let rows = try connection.run(pipeline)
+    try remove(rows[dead].all { $0.bits(0) }, on: connection)
+    return .accountVersions(
+      AccountQueries.versions(rows[versions]),
+      relays: rows[others].all { RelaySighting(relay: $0.bits(0), seenAt: $0.integer(1)) })
+  }
+
+  /// Finds the other relays that listen to these accounts, the accounts with registrations for
+  /// wakes, and this relay itself: rows with an account and a relay, an account alone, and a relay
+  /// alone.
+  static func find(
+    _ accounts: [AccountID], besides relay: UInt64, in pipeline: inout PostgresPipeline
+  ) -> Int {
+    pipeline.add(select, PostgresParameters().bind(accounts.map(\.rawValue)).bind(relay))
+  }
+
+  private static func remove(
+    _ relays: [UInt64], on connection: PostgresConnection
+  ) throws(PostgresFault) {
+    guard !relays.isEmpty else { return }
+    var pipeline = PostgresPipeline()
+    pipeline.add(.begin)
+    pipeline.add(removeListeners, PostgresParameters().bind(relays))
+    pipeline.add(removeRelays, PostgresParameters().bind(relays))
+    pipeline.add(.commit)
+    _ = try connection.run(pipeline)
+  }
+
+  // MARK: Statements
+
+  /// Each check of a relay registers, so a living one is seen every minute.
+  private static let see = PostgresStatement(
+    "see relay",
+    """
+    INSERT INTO relays AS known (relay, seen_at) VALUES ($1::bigint, clock_timestamp())
+    ON CONFLICT (relay) DO UPDATE SET seen_at = excluded.seen_at
+    WHERE known.seen_at < excluded.seen_at - interval '2 seconds'
+    """)
+  private static let findOthers = PostgresStatement(
+    "other relays",
+    """
+    SELECT relay, (extract(epoch FROM seen_at) * 1000)::bigint FROM relays
+    WHERE relay <> $1::bigint AND seen_at > clock_timestamp()
+      - interval '\(Limits.seenRelayMilliseconds) milliseconds'
+    ORDER BY relay LIMIT \(Limits.lines)
+    """)
+  private static let register = PostgresStatement(
+    "register listener",
+    """
+    INSERT INTO listeners (account, relay, node)
+    SELECT account, $1::bigint, $2::bigint FROM unnest($3::bigint[]) AS asked (account)
+    ON CONFLICT DO NOTHING
+    """)
+  private static let leave = PostgresStatement(
+    "leave",
+    """
+    DELETE FROM listeners WHERE account = ANY ($3::bigint[]) AND relay = $1::bigint
+      AND node = $2::bigint
+    """)
+  private static let select = PostgresStatement(
+    "listeners",
+    """
+    SELECT DISTINCT account, relay FROM listeners
+    WHERE account = ANY ($1::bigint[]) AND relay <> $2::bigint
+    UNION ALL
+    SELECT DISTINCT account, NULL::bigint FROM wakes WHERE account = ANY ($1::bigint[])
+    UNION ALL
+    SELECT NULL::bigint, relay FROM relays WHERE relay = $2::bigint
+    """)
+  private static let findDead = PostgresStatement(
+    "dead relays",
+    """
+    SELECT relay FROM relays
+    WHERE seen_at < clock_timestamp() - interval '\(Limits.deadRelayMilliseconds) milliseconds'
+    """)
+  private static let removeListeners = PostgresStatement(
+    "remove listeners", "DELETE FROM listeners WHERE relay = ANY ($1::bigint[])")
+  private static let removeRelays = PostgresStatement(
+    "remove relays",
+    """
+    DELETE FROM relays WHERE relay = ANY ($1::bigint[])
+      AND seen_at < clock_timestamp() - interval '\(Limits.deadRelayMilliseconds) milliseconds'
+    """)
+}
