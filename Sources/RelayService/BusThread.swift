@@ -136,7 +136,8 @@ private struct BusLoop {
     case .received: break
     case .lost(let reason):
       log.warning(
-        "the connection to other relays is lost (\(reason)); their changes arrive some seconds later")
+        "the connection to other relays is lost (\(reason)); their changes arrive some seconds later"
+      )
     case .back: log.info("connected to other relays again")
     }
   }

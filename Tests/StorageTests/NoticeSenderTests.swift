@@ -94,7 +94,9 @@ struct NoticeSenderTests {
     for sequence in 1..<200 {
       var notices: [CommitNotice] = []
       for account in 0..<(random.next() % 3) {
-        let choices: [[UInt64]?] = [[Self.phones], [Self.laptops], [Self.phones, Self.laptops], nil]
+        let choices: [[UInt64]?] = [
+          [Self.phones], [Self.laptops], [Self.phones, Self.laptops], nil,
+        ]
         let listeners = choices[Int(random.next() % 4)]
         notices.append(commit(account, Int64(sequence), to: listeners))
       }
