@@ -751,6 +751,8 @@ extension Limits {
   /// Time for which a relay that has checked its accounts counts as running: longer than the
   /// interval of its checks.
   @usableFromInline package static let seenRelayMilliseconds: Int64 = 90_000
+  /// Longest wait for the database to take notices.
+  @usableFromInline package static let busSendMilliseconds: Int64 = 5_000
   /// Time after which a relay that does not check its accounts is forgotten.
   @usableFromInline package static let deadRelayMilliseconds: Int64 = 300_000
   /// Accounts without connections here that a node still listens to, and changes that wait to be

@@ -14,6 +14,7 @@ package final class NATSBus: RelayBus {
   private struct Link {
     let connection: PatientConnection
     var session: NATSSession
+    let openedAt: Instant
     var heardAt: Instant
   }
 
@@ -29,12 +30,12 @@ package final class NATSBus: RelayBus {
   private var nextAttempt: Instant
   /// Events that the next `wait` reports.
   private var pending: [BusEvent] = []
-  /// Reason for which there is no connection, as reported last.
-  private var reported: String?
+  /// Reasons for which there is no connection, as reported since there was one.
+  private var reported: Set<String> = []
   private var isClosed = false
 
-  /// Connects. If that fails, `wait` reports it, and tries again. `store`: distinguishes the relays
-  /// of different stores on the same servers; letters and digits only.
+  /// The first `wait` connects; if that fails, it reports it, and a later one tries again. `store`:
+  /// distinguishes the relays of different stores on the same servers; letters and digits only.
   package init(
     _ address: NATSAddress, login: NATSSession.Login?, trust: Trust = .system, store: String,
     relay: UInt64
@@ -46,9 +47,6 @@ package final class NATSBus: RelayBus {
     prefix = "lockstep.\(store)."
     waker = try ThreadWakeup()
     nextAttempt = SystemClock.instant()
-    connect()
-    // The relay has not been heard yet, so nothing was missed.
-    pending.removeAll { $0 == .back }
   }
 
   package var wakeup: any BusWakeup { waker }
@@ -143,16 +141,17 @@ package final class NATSBus: RelayBus {
   }
 
   private func drop(_ reason: String) {
+    let now = SystemClock.instant()
+    // A server that ends each connection soon is not asked without a pause.
+    let isShort = link.map { now.milliseconds(since: $0.openedAt) < NATSLimits.silenceMilliseconds }
     link = nil
-    nextAttempt = SystemClock.instant()
+    nextAttempt = now.advanced(milliseconds: isShort == true ? NATSLimits.pauseMilliseconds : 0)
     report(reason)
   }
 
-  /// Reports a reason, if it is another one than before.
+  /// Reports a reason, once until there is a connection. Servers may differ in theirs.
   private func report(_ reason: String) {
-    guard reason != reported else { return }
-    reported = reason
-    pending.append(.lost(reason))
+    if reported.insert(reason).inserted { pending.append(.lost(reason)) }
   }
 
   /// Tries the next server.
@@ -160,8 +159,9 @@ package final class NATSBus: RelayBus {
     let server = address.servers[server % address.servers.count]
     do throws(NATSBusFault) {
       link = try open(server)
-      reported = nil
-      pending.append(.back)
+      // Before the first connection, there was nothing to be missed.
+      if !reported.isEmpty { pending.append(.back) }
+      reported = []
     } catch {
       self.server = (self.server + 1) % address.servers.count
       nextAttempt = SystemClock.instant().advanced(milliseconds: NATSLimits.pauseMilliseconds)
@@ -184,14 +184,17 @@ package final class NATSBus: RelayBus {
         let output = session.takeOutput()
         if !output.isEmpty { try connection.write(output, until: end) }
         let bytes = try connection.read(until: end, or: nil)
-        guard !bytes.isEmpty else { throw .failed("it did not answer in time") }
+        guard !bytes.isEmpty, SystemClock.instant() < end else {
+          throw .failed("it did not answer in time")
+        }
         do throws(NATSFault) {
           _ = try session.receive(bytes)
         } catch {
           throw .failed("\(error)\(nextStep(after: error, session.info))")
         }
       }
-      return Link(connection: connection, session: session, heardAt: SystemClock.instant())
+      let now = SystemClock.instant()
+      return Link(connection: connection, session: session, openedAt: now, heardAt: now)
     } catch {
       throw NATSBusFault(error)
     }

@@ -139,10 +139,10 @@ package struct NATSParser: Sendable {
     case "PONG": return .pong
     case "+OK": return .ok
     case "-ERR":
-      let text = String(decoding: line.dropFirst(4), as: UTF8.self)
+      let text = Sanitised.text(Array(line.dropFirst(4)), atMost: 200)
       return .error(String(text.drop { " '".contains($0) }.prefix { $0 != "'" }))
     default:
-      throw .malformed("“\(Sanitised.text(line))”")
+      throw .malformed("“\(Sanitised.text(line, atMost: 40))”")
     }
   }
 
@@ -159,9 +159,9 @@ package struct NATSParser: Sendable {
 /// Text of a server, to be shown to a person.
 private enum Sanitised {
   /// Returns the start of the line, with `?` for bytes that are not printable ASCII.
-  static func text(_ line: [UInt8]) -> String {
+  static func text(_ line: [UInt8], atMost limit: Int) -> String {
     String(
-      decoding: line.prefix(40).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") },
+      decoding: line.prefix(limit).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") },
       as: UTF8.self)
   }
 }

@@ -77,13 +77,20 @@ package struct BusSettings: Sendable {
   /// Reads the password from the first line of its file.
   init(_ arguments: Arguments) throws(CommandFailure) {
     address = arguments[RelayCommand.bus]
-    guard let path = arguments[RelayCommand.busPasswordFile] else { return }
+    guard let path = arguments[RelayCommand.busPasswordFile] else {
+      if case .nats(let servers) = address, let user = servers.user {
+        throw CommandFailure(
+          "--bus names the user \(user); name the file of the password with --bus-password-file. "
+            + "A token goes into that file, and not into the address", exitCode: .usage)
+      }
+      return
+    }
     guard case .nats = address else {
       throw CommandFailure(
         "--bus-password-file is for a bus of NATS (--bus nats://HOST)", exitCode: .usage)
     }
     let text = String(decoding: try ConfigFile.bytes(of: path), as: UTF8.self)
-    password = text.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? ""
+    password = text.split(maxSplits: 1, whereSeparator: \.isNewline).first.map(String.init) ?? ""
     guard password != "" else {
       throw CommandFailure("\(path) has no password in its first line", exitCode: .usage)
     }

@@ -95,14 +95,17 @@ private struct BusLoop {
     for event in bus.wait(milliseconds: wait) {
       report(event)
       if case .received(let payload) = event { sender.note(payload) }
+      // Older relays that do not listen may have been forgotten, and commits told to none of them.
+      if event == .back { sender.skip() }
       for event in lines.handle(event, at: SystemClock.instant()) { forward(event) }
     }
     for event in lines.advance(to: SystemClock.instant()) { forward(event) }
   }
 
-  /// Sends the last notices.
+  /// Sends the last notices, and tells the other relays that there will be no more.
   mutating func end() {
     send()
+    bus.send(sender.beats(isLast: true))
     bus.close()
   }
 
@@ -113,7 +116,7 @@ private struct BusLoop {
     var messages = sender.messages(of: notices, tellsAll: lines.hasOlderRelays(at: now))
     // What is incomplete is told at once.
     if now >= nextBeat || isIncomplete {
-      messages += sender.beats
+      messages += sender.beats()
       nextBeat = now.advanced(milliseconds: Limits.beatMilliseconds)
     }
     // What is not sent is missing at the next beat.
@@ -139,6 +142,27 @@ private struct BusLoop {
         "the connection to other relays is lost (\(reason)); their changes arrive some seconds later"
       )
     case .back: log.info("connected to other relays again")
+    }
+  }
+}
+
+/// Tells the owner once that other relays are not heard, although each node notices it.
+final class UnheardRelays: Sendable {
+  private let log: Log
+  /// Nodes that have noticed it.
+  private let nodes = Locked<Set<Int>>([])
+
+  init(_ log: Log) { self.log = log }
+
+  func report(_ areThere: Bool, by node: Int) {
+    if areThere {
+      guard nodes.withLock({ $0.insert(node).inserted && $0.count == 1 }) else { return }
+      log.warning(
+        "another relay on this store is not heard: it cannot reach the bus, or has another --bus; "
+          + "until then its changes arrive some seconds later")
+    } else {
+      guard nodes.withLock({ $0.remove(node) != nil && $0.isEmpty }) else { return }
+      log.info("all relays on this store are heard")
     }
   }
 }

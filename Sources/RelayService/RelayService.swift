@@ -186,6 +186,7 @@ package struct RelayService {
     _ debugDump: DebugDump, _ metrics: StoreMetrics
   ) -> GroupSettings<RelayReport> {
     let log = log
+    let unheard = UnheardRelays(log)
     var settings = GroupSettings<RelayReport> { node, report in
       switch report {
       case .accountEvent(let account, let event, let label):
@@ -204,11 +205,7 @@ package struct RelayService {
           "the store's disk has free space again",
           [LogLine.Field("node", node), LogLine.Field("free", Int(clamping: free))])
       case .storeRecovered: log.info("the store works again", [LogLine.Field("node", node)])
-      case .unheardRelays(areThere: true):
-        log.warning(
-          "another relay on this store is not heard: it cannot reach the bus, or has another "
-            + "--bus; until then its changes arrive some seconds later")
-      case .unheardRelays(areThere: false): log.info("all relays on this store are heard")
+      case .unheardRelays(let areThere): unheard.report(areThere, by: node)
       case .undeclaredProxy(let peer):
         log.warning(
           "requests from \(peer.text) have the header fields of a proxy; if it is yours, start "

@@ -149,6 +149,13 @@ package final class RelayStore {
     }
   }
 
+  /// Lets a bus announce the commits. Returns false if there can be no other relay.
+  func announceByBus() -> Bool {
+    guard case .database(_, let store) = kind else { return false }
+    store.announceByBus()
+    return true
+  }
+
   /// Returns what the bus is to announce of the commits since the last call.
   func takeAnnouncements() -> CommitAnnouncements {
     guard case .database(_, let store) = kind else { return CommitAnnouncements() }

@@ -21,7 +21,7 @@ enum RelayWakeKeyCommand {
     summary: "Shows the public keys in force, newest first.",
     options: [RelayCommand.store.entry, json.entry]
   ) { arguments throws(CommandFailure) in
-    try printed(try AccountCommand.adminClient(arguments).wakeKeys(), arguments)
+    try printed(try AdminClient(arguments[RelayCommand.store]).wakeKeys(), arguments)
   }
 
   private static let rotate = Command(
@@ -35,7 +35,7 @@ enum RelayWakeKeyCommand {
       """,
     options: [RelayCommand.store.entry, json.entry]
   ) { arguments throws(CommandFailure) in
-    try printed(try AccountCommand.adminClient(arguments).addWakeKey(), arguments)
+    try printed(try AdminClient(arguments[RelayCommand.store]).addWakeKey(), arguments)
   }
 
   private static func printed(

@@ -57,6 +57,11 @@ struct NATSParserTests {
     #expect(operations == [.info(NATSServerInfo(version: "", payloadLimit: 0))])
   }
 
+  @Test func anErrorsTextIsShortAndPrintable() throws {
+    let operations = try parse("-ERR 'a\u{1B}[2J\u{7}\(String(repeating: "x", count: 400))'\r\n")
+    #expect(operations == [.error("a?[2J?" + String(repeating: "x", count: 192))])
+  }
+
   @Test(arguments: 0..<200) func anyBytesAreHandled(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var bytes = Array(Self.stream.utf8)

@@ -173,7 +173,7 @@ struct PostgresBusTests {
     let database = try TestDatabase()
     let (one, other) = (try database.store(), try database.store())
     let (ours, theirs) = (try database.bus(of: one), try database.bus(of: other))
-    let beats = NoticeSender(relay: one.relay).beats
+    let beats = NoticeSender(relay: one.relay).beats()
     let beat = BusEvent.received(BusPayload(relay: one.relay, BusPayload.Beat(last: 0)))
     #expect(ours.send(beats))
     #expect(ours.send([]))
@@ -181,6 +181,10 @@ struct PostgresBusTests {
     #expect(theirs.wait(milliseconds: 20_000) == [beat])
     try database.endSessions()
     #expect(!ours.send(beats))
+    guard case .lost? = ours.wait(milliseconds: 20_000).first else {
+      Issue.record("it was not told")
+      return
+    }
     #expect(ours.wait(milliseconds: 20_000) == [.back])
     #expect(ours.send(beats))
   }
@@ -191,7 +195,7 @@ struct PostgresBusTests {
     let bus = try database.bus(of: store)
     let tooLong = BusMessage(to: .all, String(repeating: "x", count: 9_000))
     #expect(!bus.send([tooLong]))
-    #expect(bus.send(NoticeSender(relay: store.relay).beats))
+    #expect(bus.send(NoticeSender(relay: store.relay).beats()))
     #expect(bus.wait(milliseconds: 20_000).count == 1)
   }
 

@@ -51,6 +51,13 @@ struct BusPayloadTests {
     #expect(BusPayload(text: cut) == BusPayload(relay: 7, BusPayload.Beat(last: 255)))
   }
 
+  @Test func theLastBeatIsMarked() {
+    let beat = BusPayload.Beat(last: 1, isLast: true)
+    let text = "1 0000000000000007 ~0000000000000001 > ."
+    #expect(BusPayload.texts(of: beat, from: 7) == [text])
+    #expect(BusPayload(text: text) == BusPayload(relay: 7, beat))
+  }
+
   @Test func aBeatToManyRelaysIsSplit() {
     let lines = (0..<1_000).map { BusPayload.Beat.Line(receiver: $0, last: .max) }
     let texts = BusPayload.texts(of: BusPayload.Beat(last: 4, directed: lines), from: .max)

@@ -66,14 +66,14 @@ struct NoticeSenderTests {
   }
 
   @Test mutating func aBeatTellsEachLinesNumber() {
-    #expect(sender.beats == [BusMessage(to: .all, "1 0000000000000001 ~0000000000000000 >")])
+    #expect(sender.beats() == [BusMessage(to: .all, "1 0000000000000001 ~0000000000000000 >")])
     sender.note(beat(of: Self.phones))
     sender.note(beat(of: Self.own))
     sender.note(BusPayload(relay: 9, BusPayload.Beat(last: 0, isListener: false)))
     _ = sender.messages(of: [commit(5, 1, to: [Self.phones])])
     sender.skip()
     #expect(
-      sender.beats == [
+      sender.beats() == [
         BusMessage(
           to: .all,
           "1 0000000000000001 ~0000000000000001 > >0000000000000003:0000000000000001")
@@ -89,7 +89,7 @@ struct NoticeSenderTests {
       BusPayload(text: message.text).map { lines.handle(.received($0), at: at) } ?? []
     }
     sender.note(beat(of: Self.phones))
-    for message in sender.beats { _ = handle(message) }
+    for message in sender.beats() { _ = handle(message) }
     var lost: Set<BusMessage.Receiver> = []
     for sequence in 1..<200 {
       var notices: [CommitNotice] = []
@@ -109,7 +109,7 @@ struct NoticeSenderTests {
         }
       }
       if random.next() % 4 == 0 {
-        #expect(sender.beats.map(handle).contains { $0.contains(.missed) } == !lost.isEmpty)
+        #expect(sender.beats().map(handle).contains { $0.contains(.missed) } == !lost.isEmpty)
         lost = []
       }
     }
@@ -117,7 +117,7 @@ struct NoticeSenderTests {
 
   @Test mutating func strangersDoNotFillTheMemory() {
     for relay in 10..<UInt64(20 + Limits.lines) { sender.note(beat(of: relay)) }
-    let texts = sender.beats.map(\.text).joined(separator: " ")
+    let texts = sender.beats().map(\.text).joined(separator: " ")
     #expect(texts.split(separator: " ").count { $0.contains(":") } == Limits.lines)
     #expect(!texts.contains(">000000000000000a:"), "the first made room")
   }

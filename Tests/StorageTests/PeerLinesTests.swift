@@ -106,6 +106,27 @@ struct PeerLinesTests {
     #expect(lines.handle(.lost(""), at: time(4_000)) == [.heard([])])
   }
 
+  /// It has announced all its commits, and nothing is asked because of it.
+  @Test mutating func aRelayThatEndsProperlyIsNotMissed() {
+    #expect(beat(0, of: Self.own) == [.reliability(true)])
+    #expect(beat(4) == [.missed])
+    let last = BusPayload(relay: Self.peer, BusPayload.Beat(last: 4, isLast: true))
+    #expect(lines.handle(.received(last), at: time(500)) == [], "the store still names it")
+    #expect(beat(0, of: Self.own, at: 2_400) == [])
+    #expect(advance(to: time(4_000)) == [])
+    for second in 5...Limits.seenRelayMilliseconds / 1_000 {
+      #expect(beat(0, of: Self.own, at: second * 1_000) == [])
+    }
+    let end = time(500 + Limits.seenRelayMilliseconds)
+    #expect(lines.advance(to: end) == [.heard([])])
+  }
+
+  @Test mutating func theLastBeatTellsOfLostNoticesToo() {
+    #expect(beat(4) == [.missed])
+    let last = BusPayload(relay: Self.peer, BusPayload.Beat(last: 5, isLast: true))
+    #expect(handle(.received(last), at: time(500)) == [.missed])
+  }
+
   @Test mutating func relaysThatDoNotListenAreToldOfAll() {
     #expect(!lines.hasOlderRelays(at: time(0)))
     _ = beat(0)

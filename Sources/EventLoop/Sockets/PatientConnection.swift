@@ -26,9 +26,13 @@ package final class PatientConnection {
       throw .failed("the name \(host) is not found: \(error.text)")
     }
     var fault = PatientFault.failed("\(host) has no address")
-    for address in addresses {
+    for (index, address) in addresses.enumerated() {
+      // An address that does not answer leaves time for the others.
+      let now = SystemClock.instant()
+      let left = max(0, end.milliseconds(since: now)) / Int64(addresses.count - index)
       do throws(PatientFault) {
-        descriptor = try PatientConnection.connect(address, until: end)
+        descriptor = try PatientConnection.connect(
+          address, until: now.advanced(milliseconds: left))
         return
       } catch {
         fault = error

@@ -64,8 +64,14 @@ struct PeerRelays: Sendable {
   private var isReliable = false
   /// Relays that are heard: their announcements arrive, or are noticed if they do not.
   private var heard: Set<UInt64> = []
-  /// Relays that use the store and are not heard, with the time at which they were seen first.
-  private var unheard: [UInt64: Int64] = [:]
+  private struct Unheard: Sendable {
+    /// Time at which the store had seen it when it was first not heard, and the time of that.
+    var seenAt: Int64
+    var since: Instant
+  }
+
+  /// Relays that use the store and are not heard.
+  private var unheard: [UInt64: Unheard] = [:]
   /// True once the owner was told of a relay that is not heard.
   private var isUnheardReported = false
   /// Rounds to make at the shorter interval. Two, because a store that was put back is recognised
@@ -178,11 +184,13 @@ struct PeerRelays: Sendable {
 
   /// Handles the answer to a request to follow these accounts, or its failure.
   mutating func endFollowing(
-    _ accounts: [AccountID], isDone: Bool, _ services: inout RelayServices
+    _ accounts: [AccountID], leaving left: [AccountID], isDone: Bool,
+    _ services: inout RelayServices
   ) {
     isFollowing = false
     if !isDone {
       followed.subtract(accounts)
+      leaveAgain(left)
       hasten(&services)
     }
     submitFollowing(&services)
@@ -195,12 +203,18 @@ struct PeerRelays: Sendable {
     joining.removeFirst(accounts.count)
     let request = ReadRequest.followAccounts(
       accounts, leaving: left, node: services.configuration.node)
-    isFollowing = services.submitRead(request, for: .followAccounts(accounts))
+    isFollowing = services.submitRead(request, for: .followAccounts(accounts, leaving: left))
     if !isFollowing {
       followed.subtract(accounts)
-      leaving.formUnion(left)
+      leaveAgain(left)
       hasten(&services)
     }
+  }
+
+  /// Keeps accounts for the next request to follow no longer, because one has failed.
+  private mutating func leaveAgain(_ accounts: [AccountID]) {
+    leaving.formUnion(accounts)
+    leaving.subtract(followed)
   }
 
   /// Follows an account no longer that was announced while it has no connection here.
@@ -220,7 +234,9 @@ struct PeerRelays: Sendable {
 
   /// Leaves the accounts without a connection here.
   private mutating func leaveFormerAccounts(_ hub: borrowing Hub) {
-    for account in followed.sorted() where hub.watchers(of: account) == nil { leave(account) }
+    let former = followed.filter { hub.watchers(of: $0) == nil }
+    followed.subtract(former)
+    leaving.formUnion(former)
   }
 
   // MARK: lost announcements
@@ -258,12 +274,13 @@ struct PeerRelays: Sendable {
     let left = isFollowing ? [] : takeLeaving()
     let request = ReadRequest.followAccounts(
       accounts, leaving: left, node: services.configuration.node)
-    if !accounts.isEmpty, services.submitRead(request, for: .accountVersions(accounts)) {
+    if !accounts.isEmpty,
+      services.submitRead(request, for: .accountVersions(accounts, leaving: left))
+    {
       check = .underWay
       nextIndex = next
     } else {
-      leaving.formUnion(left)
-      handleFailedCheck(&services)
+      handleFailedCheck(leaving: left, &services)
     }
   }
 
@@ -285,6 +302,8 @@ struct PeerRelays: Sendable {
   mutating func setReliability(_ isReliable: Bool, _ services: inout RelayServices) {
     guard isReliable != self.isReliable else { return }
     self.isReliable = isReliable
+    // Others may be heard only in a moment.
+    if isReliable { unheard = [:] }
     // What was lost before is not reported.
     handleLostAnnouncements(&services)
   }
@@ -300,12 +319,17 @@ struct PeerRelays: Sendable {
     let before = unheard
     unheard = [:]
     var isThere = false
+    let now = services.moment.instant
     for sighting in relays where !heard.contains(sighting.relay) {
-      let first = before[sighting.relay] ?? sighting.seenAt
+      let first = before[sighting.relay] ?? Unheard(seenAt: sighting.seenAt, since: now)
       unheard[sighting.relay] = first
-      isThere = isThere || sighting.seenAt - first >= Limits.versionCheckMilliseconds
+      isThere =
+        isThere
+        || (sighting.seenAt - first.seenAt >= Limits.versionCheckMilliseconds
+          && now.milliseconds(since: first.since) >= Limits.versionCheckMilliseconds)
     }
-    if isThere != isUnheardReported, isThere || unheard.isEmpty {
+    // While this relay cannot reach the bus, that is told already.
+    if isThere != isUnheardReported, isThere ? isReliable : unheard.isEmpty {
       isUnheardReported = isThere
       services.actions.append(.report(.unheardRelays(areThere: isThere)))
     }
@@ -320,7 +344,10 @@ struct PeerRelays: Sendable {
   }
 
   /// Handles a check that the store has not answered.
-  mutating func handleFailedCheck(_ services: inout RelayServices) {
+  mutating func handleFailedCheck(
+    leaving left: [AccountID], _ services: inout RelayServices
+  ) {
+    leaveAgain(left)
     hastyRounds = 2
     scheduleCheck(&services)
   }
@@ -335,6 +362,8 @@ struct PeerRelays: Sendable {
   mutating func scheduleCheck(_ services: inout RelayServices) {
     guard services.hub.accountCount > 0, services.stage == .running else {
       check = .none
+      // A relay that does not check is forgotten.
+      leaveFormerAccounts(services.hub)
       return
     }
     check = .planned

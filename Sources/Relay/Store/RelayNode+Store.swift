@@ -188,8 +188,9 @@ extension RelayNode {
       removeIfClosed(slot)
     case .sweepCheck(let files): services.handleSweepCheck(files, result)
     case .remoteCommit(let account, let since): handleRemoteRead(account, since: since, result)
-    case .accountVersions(let accounts): handleVersionsRead(accounts, result)
-    case .followAccounts(let accounts): handleFollowing(accounts, result)
+    case .accountVersions(let accounts, let left):
+      handleVersionsRead(accounts, leaving: left, result)
+    case .followAccounts(let accounts, let left): handleFollowing(accounts, leaving: left, result)
     case .membership(let account, let device): handleMembershipRead(account, device, result)
     case .dueWakes(let query):
       services.handleDueWakes(query, result.flatMap { _ in .failure(StoreHealth.mismatch) })
@@ -346,21 +347,21 @@ extension RelayNode {
 
   /// Handles the versions of accounts that the node follows from now on.
   private mutating func handleFollowing(
-    _ accounts: [AccountID], _ result: Result<ReadResult, Refusal>
+    _ accounts: [AccountID], leaving left: [AccountID], _ result: Result<ReadResult, Refusal>
   ) {
     guard case .success(.accountVersions(let versions, let relays)) = result else {
-      return peerRelays.endFollowing(accounts, isDone: false, &services)
+      return peerRelays.endFollowing(accounts, leaving: left, isDone: false, &services)
     }
     peerRelays.compare(relays, &services)
     handleVersions(versions, of: accounts)
-    peerRelays.endFollowing(accounts, isDone: true, &services)
+    peerRelays.endFollowing(accounts, leaving: left, isDone: true, &services)
   }
 
   private mutating func handleVersionsRead(
-    _ accounts: [AccountID], _ result: Result<ReadResult, Refusal>
+    _ accounts: [AccountID], leaving left: [AccountID], _ result: Result<ReadResult, Refusal>
   ) {
     guard case .success(.accountVersions(let versions, let relays)) = result else {
-      peerRelays.handleFailedCheck(&services)
+      peerRelays.handleFailedCheck(leaving: left, &services)
       return
     }
     peerRelays.compare(relays, &services)

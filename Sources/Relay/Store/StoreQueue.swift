@@ -50,9 +50,9 @@ enum PendingRead: Sendable {
   /// Changes saved by another relay on the same store, after a token that is known here.
   case remoteCommit(AccountID, since: ChangeToken)
   /// Tokens of accounts that other relays may have moved.
-  case accountVersions([AccountID])
+  case accountVersions([AccountID], leaving: [AccountID])
   /// Tokens of accounts whose commits by other relays are announced from now on.
-  case followAccounts([AccountID])
+  case followAccounts([AccountID], leaving: [AccountID])
   /// The store's data about a device that is already connected.
   case membership(AccountID, DeviceID)
   /// Devices that are to be woken.

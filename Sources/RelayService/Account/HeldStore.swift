@@ -24,7 +24,7 @@ final class HeldStore {
       let opened = try RelayStore(place, rules: HeldStore.rules, attempts: 0)
       store = opened.writer
       files = try opened.makeFiles(uploads: Limits.uploads)
-      announcer = try BusAnnouncer(opened, bus)
+      announcer = BusAnnouncer(opened, bus)
     } catch {
       if case .inUse = error { return nil }
       throw CommandFailure("\(error)")

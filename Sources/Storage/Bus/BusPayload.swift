@@ -6,6 +6,7 @@ import LockstepModel
 ///     1 <relay> ><number> <account>=<token> <account>! <account>=<token>! …    to one relay
 ///     1 <relay> #<number> <account>=<token> …                                  to all relays
 ///     1 <relay> ~<number> > ><receiver>:<number> …                             beat, to all
+///     1 <relay> ~<number> > . ><receiver>:<number> …                           last beat
 ///
 /// `1` is the format version; `relay`, `receiver`, `number` and `account` have sixteen hexadecimal
 /// digits; `!` marks a membership change. A relay numbers its notices to all, and those to each
@@ -49,6 +50,8 @@ package struct BusPayload: Hashable, Sendable {
     package var last: UInt64
     /// True if the sender registers as a listener.
     package var isListener: Bool
+    /// True if the sender ends, and has announced all its commits.
+    package var isLast: Bool
     /// Number of the last notice to each of these relays, sorted by relay.
     package var directed: [Line]
 
@@ -62,9 +65,12 @@ package struct BusPayload: Hashable, Sendable {
       }
     }
 
-    package init(last: UInt64, isListener: Bool = true, directed: [Line] = []) {
+    package init(
+      last: UInt64, isListener: Bool = true, isLast: Bool = false, directed: [Line] = []
+    ) {
       self.last = last
       self.isListener = isListener
+      self.isLast = isLast
       self.directed = directed
     }
   }
@@ -118,7 +124,7 @@ package struct BusPayload: Hashable, Sendable {
   package static func texts(of beat: Beat, from relay: UInt64) -> [String] {
     let head =
       "\(form) \(HexText.text(relay)) ~\(HexText.text(beat.last))"
-      + (beat.isListener ? " >" : "")
+      + (beat.isListener ? " >" : "") + (beat.isLast ? " ." : "")
     let words = beat.directed.map { ">\(HexText.text($0.receiver)):\(HexText.text($0.last))" }
     return texts(of: words) { head } + (words.isEmpty ? [head] : [])
   }
@@ -162,7 +168,9 @@ package struct BusPayload: Hashable, Sendable {
     case "~":
       let rest = words.dropFirst()
       return .beat(
-        Beat(last: number, isListener: rest.contains(">"), directed: rest.compactMap(line)))
+        Beat(
+          last: number, isListener: rest.contains(">"), isLast: rest.contains("."),
+          directed: rest.compactMap(line)))
     default: return .unknown
     }
   }

@@ -97,12 +97,12 @@ package struct NoticeSender: Sendable {
     total &+= 1
   }
 
-  /// The beat after the notices so far.
-  package var beats: [BusMessage] {
+  /// Returns the beat after the notices so far. `isLast`: the relay ends.
+  package func beats(isLast: Bool = false) -> [BusMessage] {
     let directed = lines.sorted { $0.key < $1.key }.map {
       BusPayload.Beat.Line(receiver: $0.key, last: $0.value)
     }
-    let beat = BusPayload.Beat(last: last, directed: directed)
+    let beat = BusPayload.Beat(last: last, isLast: isLast, directed: directed)
     return BusPayload.texts(of: beat, from: relay).map { BusMessage(to: .all, $0) }
   }
 

@@ -52,6 +52,8 @@ package struct PeerLines: Sendable {
   private var unnumberedAt: Instant?
   private var isReliable = false
   private var heard: [UInt64] = []
+  /// Relays that have told that they end, with the time until which the store may still name them.
+  private var ended: [UInt64: Instant] = [:]
 
   package init(relay: UInt64) { self.relay = relay }
 
@@ -70,6 +72,7 @@ package struct PeerLines: Sendable {
       instant.milliseconds(since: $0.value.heardAt) > Limits.silentLineMilliseconds
     }.keys.sorted()
     for relay in silent { lines[relay] = nil }
+    ended = ended.filter { instant < $0.value }
     return (silent.isEmpty ? [] : [.missed]) + judge(at: instant)
   }
 
@@ -107,8 +110,14 @@ package struct PeerLines: Sendable {
         directed.map { line.receiveDirected($0.last, isNotice: false) } ?? false
       hasMissed = hasMissedNotice || hasMissedDirected
     }
-    if lines[payload.relay] == nil { makeRoom() }
-    lines[payload.relay] = line
+    if case .beat(let beat) = payload.place, beat.isLast {
+      lines[payload.relay] = nil
+      if ended.count >= Limits.lines { ended = [:] }
+      ended[payload.relay] = instant.advanced(milliseconds: Limits.seenRelayMilliseconds)
+    } else {
+      if lines[payload.relay] == nil { makeRoom() }
+      lines[payload.relay] = line
+    }
     return hasMissed
   }
 
@@ -141,7 +150,7 @@ package struct PeerLines: Sendable {
   }
 
   private mutating func compareHeard() -> [Event] {
-    let now = lines.keys.filter { $0 != relay }.sorted()
+    let now = Set(lines.keys).union(ended.keys).subtracting([relay]).sorted()
     guard now != heard else { return [] }
     heard = now
     return [.heard(now)]

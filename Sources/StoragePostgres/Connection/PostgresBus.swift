@@ -18,6 +18,8 @@ package final class PostgresBus: RelayBus {
   /// which gives each transaction another session of the server.
   package private(set) var hearsStore = true
   private let waker: PostgresWakeup
+  /// Reason for which `send` has lost the connection; the next `wait` reports it.
+  private var lostBySending: String?
 
   /// Starts to listen. `relay`: the number that identifies this relay.
   package init(_ address: PostgresAddress, relay: UInt64) throws(StorageError) {
@@ -102,6 +104,10 @@ package final class PostgresBus: RelayBus {
 
   package func wait(milliseconds: Int64) -> [BusEvent] {
     let deadline = lockstep_postgres_milliseconds() + milliseconds
+    if let reason = lostBySending {
+      lostBySending = nil
+      return [.lost(reason)]
+    }
     guard connection.isOpen || reconnects(until: deadline) else { return [] }
     guard connection.openings == openings else {
       openings = connection.openings
@@ -141,10 +147,13 @@ package final class PostgresBus: RelayBus {
         PostgresBus.notifyAll,
         PostgresParameters()
           .bind(messages.map { PostgresBus.channel(of: connection.schema, $0.receiver) })
-          .bind(messages.map(\.text)))
+          .bind(messages.map(\.text)), within: Limits.busSendMilliseconds)
       return true
     } catch {
-      if error.endsSession { connection.drop() }
+      if error.endsSession || !connection.isOpen {
+        connection.drop()
+        lostBySending = error.message
+      }
       return false
     }
   }

@@ -37,7 +37,7 @@ enum ListenerQueries {
     pipeline.add(.commit)
     let versions = pipeline.add(AccountQueries.versions, PostgresParameters().bind(bits))
     let rows = try connection.run(pipeline)
-    try remove(rows[dead].all { $0.bits(0) }, on: connection)
+    remove(rows[dead].all { $0.bits(0) }, on: connection)
     return .accountVersions(
       AccountQueries.versions(rows[versions]),
       relays: rows[others].all { RelaySighting(relay: $0.bits(0), seenAt: $0.integer(1)) })
@@ -52,16 +52,14 @@ enum ListenerQueries {
     pipeline.add(select, PostgresParameters().bind(accounts.map(\.rawValue)).bind(relay))
   }
 
-  private static func remove(
-    _ relays: [UInt64], on connection: PostgresConnection
-  ) throws(PostgresFault) {
+  /// Forgets relays. If that fails, a later check does it, of this relay or another one.
+  private static func remove(_ relays: [UInt64], on connection: PostgresConnection) {
     guard !relays.isEmpty else { return }
-    var pipeline = PostgresPipeline()
-    pipeline.add(.begin)
-    pipeline.add(removeListeners, PostgresParameters().bind(relays))
-    pipeline.add(removeRelays, PostgresParameters().bind(relays))
-    pipeline.add(.commit)
-    _ = try connection.run(pipeline)
+    do throws(PostgresFault) {
+      _ = try connection.run(removeDead, PostgresParameters().bind(relays))
+    } catch {
+      if error.endsSession { connection.drop() }
+    }
   }
 
   // MARK: Statements
@@ -111,12 +109,14 @@ enum ListenerQueries {
     SELECT relay FROM relays
     WHERE seen_at < clock_timestamp() - interval '\(Limits.deadRelayMilliseconds) milliseconds'
     """)
-  private static let removeListeners = PostgresStatement(
-    "remove listeners", "DELETE FROM listeners WHERE relay = ANY ($1::bigint[])")
-  private static let removeRelays = PostgresStatement(
+  /// A relay that checks its accounts in this moment stays.
+  private static let removeDead = PostgresStatement(
     "remove relays",
     """
-    DELETE FROM relays WHERE relay = ANY ($1::bigint[])
-      AND seen_at < clock_timestamp() - interval '\(Limits.deadRelayMilliseconds) milliseconds'
+    WITH gone AS (
+      DELETE FROM relays WHERE relay = ANY ($1::bigint[])
+        AND seen_at < clock_timestamp() - interval '\(Limits.deadRelayMilliseconds) milliseconds'
+      RETURNING relay)
+    DELETE FROM listeners USING gone WHERE listeners.relay = gone.relay
     """)
 }

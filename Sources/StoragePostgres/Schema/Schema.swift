@@ -416,6 +416,7 @@ extension Schema {
       PRIMARY KEY (account, relay, node)
     )
     """,
+    "CREATE INDEX listeners_by_relay ON listeners (relay)",
     """
     CREATE UNLOGGED TABLE relays (
       relay bigint PRIMARY KEY,

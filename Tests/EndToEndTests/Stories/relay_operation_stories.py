@@ -73,6 +73,21 @@ def checked_settings(*options, environment=None):
     return {s["name"]: (s["value"], s["from"]) for s in json.loads(done.stdout)["settings"]}
 
 
+def story_the_owner_replaces_the_key_for_push_services():
+    """The new key comes first; the former one stays for 30 days. With the relay or without it."""
+    with Relay() as relay:
+        def keys(word):
+            told = run("relay", "wake-key", word, "--store", relay.store).stdout
+            return [line.split()[0] for line in told.splitlines()]
+
+        first = keys("show")
+        second = keys("rotate")
+        assert len(first) == 1 and second[1:] == first and second[0] != first[0], (first, second)
+        relay.stop()
+        assert keys("show") == second
+        assert keys("rotate")[1:] == second
+
+
 def story_settings_come_from_a_file():
     """The owner keeps settings in a file; the environment overrides it, and a flag overrides both.
     A relay that is started with them listens at the address that --check printed."""

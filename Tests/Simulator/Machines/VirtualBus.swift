@@ -76,7 +76,7 @@ final class VirtualBus {
   private func beat(of node: Int, _ relay: UInt64) {
     guard isOpen, let member = members[node], member.relay == relay, member.driver.isAlive
     else { return }
-    deliver(member.sender.beats)
+    deliver(member.sender.beats())
     if random.chance(1, of: 200) { forgetListeners() }
     handle(on: node) { lines, instant in lines.advance(to: instant) }
     environment.timeline.after(Span.milliseconds(Limits.beatMilliseconds)) { [self] in
