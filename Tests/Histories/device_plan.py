@@ -1,6 +1,7 @@
 """The plan of jepsen-powersync with this program's processes: devices with a local store make
 transactions while they are disconnected, stopped, killed, paused and partitioned."""
 
+import contextlib
 import json
 import os
 import random
@@ -167,7 +168,9 @@ class Plan:
             self.over.wait(min(self.rng.uniform(0, PAUSE_SECONDS), end - time.monotonic()))
             if fault != "none" and time.monotonic() < end:
                 chosen = self.rng.sample(self.devices, self.rng.randint(1, DEVICES))
-                ACTS[fault](self, chosen, self.rng.uniform(0, FAULT_SECONDS))
+                duration = self.rng.uniform(0, FAULT_SECONDS)
+                with ACTS[fault](self, chosen):
+                    time.sleep(duration)
                 count += len(chosen)
         self.over.set()
         for device in self.devices:
@@ -202,60 +205,66 @@ class Plan:
 
     # MARK: faults
 
-    def disconnect(self, chosen, seconds):
+    @contextlib.contextmanager
+    def disconnect(self, chosen):
         """The line refuses, and ends what is open."""
         for device in chosen:
             device.proxy.configure(
                 refuse=True, cut="fin", bytes=0, way=self.rng.choice(["up", "down"]))
-        time.sleep(seconds)
+        yield
         for device in chosen:
             device.proxy.configure()
 
-    def partition(self, chosen, seconds):
+    @contextlib.contextmanager
+    def partition(self, chosen):
         """No byte passes, from the device, to it, or both; no end of a connection is told."""
         for device in chosen:
             device.proxy.configure(stall=self.rng.choice([["up"], ["down"], ["up", "down"]]))
-        time.sleep(seconds)
+        yield
         for device in chosen:
             device.proxy.configure()
 
-    def stop(self, chosen, seconds):
+    @contextlib.contextmanager
+    def stop(self, chosen):
         """SIGTERM, and a start with the same home."""
         for device in chosen:
             device.home.end()
-        time.sleep(seconds)
+        yield
         for device in chosen:
             device.home.start()
 
-    def kill(self, chosen, seconds):
+    @contextlib.contextmanager
+    def kill(self, chosen):
         """kill -9 of a majority at most, and a start with the same home."""
         chosen = chosen[:DEVICES // 2 + 1]
         for device in chosen:
             device.home.kill()
-        time.sleep(seconds)
+        yield
         for device in chosen:
             device.home.start()
 
-    def pause(self, chosen, seconds):
+    @contextlib.contextmanager
+    def pause(self, chosen):
         for device in chosen:
             device.home.suspend()
-        time.sleep(seconds)
+        yield
         for device in chosen:
             device.home.resume()
 
-    def lose_database(self, chosen, seconds):
+    @contextlib.contextmanager
+    def lose_database(self, chosen):
         """kill -9 of the database server of the relay, or SIGSTOP of all its processes."""
         if self.rng.random() < 0.5:
             self.database.kill()
-            time.sleep(seconds)
+            yield
             self.database.start()
         else:
             stopped = self.database.suspend()
-            time.sleep(seconds)
+            yield
             self.database.resume(stopped)
 
 
-# Names of the faults, and what each does to some devices for some seconds.
+# Names of the faults, and what each does to some devices until it ends.
 ACTS = {"none": None, "disconnect": Plan.disconnect, "stop": Plan.stop,
         "partition": Plan.partition, "pause": Plan.pause, "kill": Plan.kill,
         "database": Plan.lose_database}

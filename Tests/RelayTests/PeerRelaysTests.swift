@@ -9,6 +9,13 @@ import Testing
 struct PeerRelaysTests {
   private func peerRelays() -> TestRelay { TestRelay(nodes: 2, areSeparateRelays: true) }
 
+  /// Returns two relays, and two devices of one account.
+  private func peerRelaysWithTwoDevices() throws -> (TestRelay, TestDevice, TestDevice) {
+    let relay = peerRelays()
+    let phone = try relay.newAccount()
+    return (relay, phone, try relay.newDevice(beside: phone))
+  }
+
   /// Drops the next hints to that relay.
   private func loseHints(to node: Int, _ relay: TestRelay) {
     relay.runCommits(relay.commits.count)
@@ -35,9 +42,7 @@ struct PeerRelaysTests {
 
   /// The database is set back below the relays, and nothing in it shows that. There are no saves.
   @Test func whoIsConnectedLearnsThatTheStoreWentBack() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     relay.store.begin(run: OpeningNumber.make(wall: relay.moment.wall, random: 1))
     let kept = try newest(relay, phone)
     let copy = relay.store.copy()
@@ -62,9 +67,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whatOneSavesTheOtherPushesAfterOneRead() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let sockets = try (0..<3).map { _ in
@@ -90,9 +93,7 @@ struct PeerRelaysTests {
   }
 
   @Test func anIdleDeviceAsksFromWhereItStoodAndIsAnswered() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     // The device has polled here before, and does not now: no connection waits when the hint comes.
     let client = HTTPClient(relay, node: 1)
@@ -105,9 +106,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whatWasLostIsFoundByLooking() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
@@ -119,9 +118,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whereHintsMayHaveBeenLostItLooksAtOnce() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
@@ -134,9 +131,7 @@ struct PeerRelaysTests {
 
   @Test(arguments: [false, true])
   func whereALossIsReportedItLooksOnceAMinuteOnly(becomesUnreliable: Bool) throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
@@ -190,9 +185,7 @@ struct PeerRelaysTests {
 
   /// The commit comes after the device was looked up, and before its relay listens.
   @Test func aCommitBeforeTheRelayListensIsFound() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let writer = try SocketClient(relay, node: 0, as: phone)
     let since = try newest(relay, phone)
     let socket = try SocketClient(relay, node: 1)
@@ -214,9 +207,7 @@ struct PeerRelaysTests {
   }
 
   @Test func anAccountThatCouldNotBeFollowedIsFollowedLater() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let account = phone.credentials.account
     let since = try newest(relay, phone)
     let socket = try SocketClient(relay, node: 1)
@@ -232,9 +223,7 @@ struct PeerRelaysTests {
   }
 
   @Test func aRelayThatIsNotHeardIsNoticedAndTold() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
@@ -294,9 +283,7 @@ struct PeerRelaysTests {
   /// has got neither: it must not be answered with the first one only.
   @Test(arguments: [0, 1])
   func aPollThatCameAfterACommitIsToldOfIt(firstAt node: Int) throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     // A poll waits there already, so the first commit is read for the account.
     let early = park(relay, laptop, since: since)
@@ -318,9 +305,7 @@ struct PeerRelaysTests {
   }
 
   @Test func aPollsTimeEndsWithALookForWhatWasLost() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     let client = HTTPClient(relay, node: 1)
     client.send("GET", "/v1/changes?wait=1&since=\(since.text)", token: laptop.token)
@@ -333,9 +318,7 @@ struct PeerRelaysTests {
   }
 
   @Test func moreThanIsReadAtOnceIsToldInParts() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
@@ -352,9 +335,7 @@ struct PeerRelaysTests {
 
   @Test(arguments: [false, true])
   func aDeviceThatIsRevokedAtOneIsGoneFromAll(isLost: Bool) throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let socket = try SocketClient(relay, node: 1, as: laptop)
     let bystander = try SocketClient(relay, node: 1, as: phone)
     // The first check reports the account's `membershipVersion`.
@@ -384,9 +365,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whatWakesADeviceIsKnownToAll() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
     let client = HTTPClient(relay, node: 0)
@@ -402,9 +381,7 @@ struct PeerRelaysTests {
 
   /// The relay's own commit, which matches no filter, follows an unheard one of another relay.
   @Test func whatWakesADeviceIsNotPassedOverWithWhatCameAfterIt() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let since = try newest(relay, phone)
     _ = try HTTPClient(relay, node: 1).call(
       "PUT", "/v1/subscriptions/s", token: laptop.token, #"{"kind":"zone","zone":"a"}"#)
@@ -422,9 +399,7 @@ struct PeerRelaysTests {
 
   /// The hint of another relay's commit comes while the device signs in.
   @Test func whoHasJustComeIsNotWokenByWhatItDoesNotWatch() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     _ = try HTTPClient(relay, node: 0).call(
       "PUT", "/v1/subscriptions/s", token: laptop.token, #"{"kind":"zone","zone":"a"}"#)
     let there = try SocketClient(relay, node: 0, as: phone)
@@ -456,9 +431,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whoIsConnectedToOneIsShownByAll() throws {
-    let relay = peerRelays()
-    let phone = try relay.newAccount()
-    let laptop = try relay.newDevice(beside: phone)
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
     let socket = try SocketClient(relay, node: 1, as: laptop)
     relay.advance(Limits.sightingDelayMilliseconds)
     func shown() throws -> Bool? {

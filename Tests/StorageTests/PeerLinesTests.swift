@@ -121,6 +121,11 @@ struct PeerLinesTests {
     #expect(lines.advance(to: end) == [.heard([])])
   }
 
+  @Test mutating func aRelayOfWhichOnlyTheEndIsHeardIsNotAskedFor() {
+    let last = BusPayload(relay: Self.peer, BusPayload.Beat(last: 0, isLast: true))
+    #expect(lines.handle(.received(last), at: time(0)) == [.heard([Self.peer])])
+  }
+
   @Test mutating func theLastBeatTellsOfLostNoticesToo() {
     #expect(beat(4) == [.missed])
     let last = BusPayload(relay: Self.peer, BusPayload.Beat(last: 5, isLast: true))

@@ -146,13 +146,7 @@ enum Syscall {
   static func waitUntilReadable(_ descriptors: [Int32], until end: Instant? = nil) -> [Bool] {
     var requests = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     infallible("poll") {
-      // Rounded up, to avoid repeated polls within the last millisecond.
-      let milliseconds = end.map { end in
-        let now = SystemClock.instant()
-        return end <= now
-          ? 0 : min(3_600_000, (end.nanoseconds - now.nanoseconds) / 1_000_000 + 1)
-      }
-      return Int(poll(&requests, nfds_t(requests.count), milliseconds.map(Int32.init) ?? -1))
+      Int(poll(&requests, nfds_t(requests.count), end.map(pollMilliseconds) ?? -1))
     }
     return requests.map { $0.revents != 0 }
   }
@@ -162,10 +156,17 @@ enum Syscall {
   static func wait(for descriptor: Int32, _ event: Int32, until end: Instant) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)
     infallible("poll") {
-      let left = end.nanoseconds - SystemClock.instant().nanoseconds
-      return Int(poll(&request, 1, Int32(max(0, min(3_600_000, left / 1_000_000 + 1)))))
+      Int(poll(&request, 1, pollMilliseconds(until: end)))
     }
     return request.revents != 0
+  }
+
+  /// Returns the time left, for a poll. It is rounded up, to avoid repeated polls within the last
+  /// millisecond.
+  private static func pollMilliseconds(until end: Instant) -> Int32 {
+    let now = SystemClock.instant()
+    guard now < end else { return 0 }
+    return Int32(min(3_600_000, (end.nanoseconds - now.nanoseconds) / 1_000_000 + 1))
   }
 
   // MARK: Signals, entropy, counters

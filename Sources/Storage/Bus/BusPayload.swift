@@ -145,15 +145,17 @@ package struct BusPayload: Hashable, Sendable {
   }
 
   private static func texts(of words: [String], head: () -> String) -> [String] {
+    guard !words.isEmpty else { return [] }
     var texts: [String] = []
+    var text = head()
     for word in words {
-      if let last = texts.last, last.utf8.count + 1 + word.utf8.count <= Limits.noticeBytes {
-        texts[texts.count - 1] += " " + word
-      } else {
-        texts.append(head() + " " + word)
+      if text.utf8.count + 1 + word.utf8.count > Limits.noticeBytes {
+        texts.append(text)
+        text = head()
       }
+      text += " " + word
     }
-    return texts
+    return texts + [text]
   }
 
   private static let form = "1"

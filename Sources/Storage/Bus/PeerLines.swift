@@ -72,8 +72,11 @@ package struct PeerLines: Sendable {
       instant.milliseconds(since: $0.value.heardAt) > Limits.silentLineMilliseconds
     }.keys.sorted()
     for relay in silent { lines[relay] = nil }
+    let count = ended.count
     ended = ended.filter { instant < $0.value }
-    return (silent.isEmpty ? [] : [.missed]) + judge(at: instant)
+    let isChanged = !silent.isEmpty || ended.count != count
+    return (silent.isEmpty ? [] : [.missed]) + (isChanged ? compareHeard() : [])
+      + judge(at: instant)
   }
 
   /// Time at which `advance` has an effect, if nothing is received until then.
@@ -85,11 +88,15 @@ package struct PeerLines: Sendable {
   private mutating func handle(_ payload: BusPayload, at instant: Instant) -> [Event] {
     var events: [Event] = []
     if payload.relay != relay { events = payload.changes.map { .changed($0) } }
+    let (wasHeard, endedBefore) = (lines[payload.relay] != nil, ended.count)
     if payload.place == .unknown {
       if payload.relay != relay { unnumberedAt = instant }
     } else if receive(payload, at: instant) {
       events.append(.missed)
     }
+    // Usually nothing has changed, and then nothing is compared.
+    let isHeard = lines[payload.relay] != nil
+    if isHeard != wasHeard || ended.count != endedBefore { events += compareHeard() }
     return events + judge(at: instant)
   }
 
@@ -141,7 +148,7 @@ package struct PeerLines: Sendable {
   /// Compares what is known with what was reported. This relay's own beats show that the bus
   /// delivers.
   private mutating func judge(at instant: Instant) -> [Event] {
-    compareHeard() + setReliable(lines[relay] != nil && !hasUnnumbered(at: instant))
+    setReliable(lines[relay] != nil && !hasUnnumbered(at: instant))
   }
 
   private mutating func forget() -> [Event] {

@@ -279,10 +279,9 @@ final class CommitRun {
     if hasBus {
       return ListenerQueries.find(changes.map(\.account), besides: relay, in: &writes)
     }
-    for text in BusPayload(relay: relay, changes).texts(after: 0) {
-      let (statement, parameters) = PostgresBus.notice(text, to: connection.schema)
-      writes.add(statement, parameters)
-    }
+    let (statement, parameters) = PostgresBus.notices(
+      BusPayload(relay: relay, changes).texts(after: 0), to: connection.schema)
+    writes.add(statement, parameters)
     return nil
   }
 

@@ -68,8 +68,8 @@ package final class PostgresBus: RelayBus {
     statement: PostgresStatement, parameters: PostgresParameters
   ) {
     try runApart("LISTEN \(probeChannel)")
-    let text = BusPayload.texts(of: BusPayload.Beat(last: 0), from: relay)[0]
-    return (PostgresBus.notify, PostgresParameters().bind(probeChannel).bind(text))
+    let texts = BusPayload.texts(of: BusPayload.Beat(last: 0), from: relay)
+    return PostgresBus.notices(texts.map { (channel: probeChannel, text: $0) })
   }
 
   /// Waits for the notice that the store has sent: `hearsStore`.
@@ -143,11 +143,11 @@ package final class PostgresBus: RelayBus {
     guard connection.isOpen, connection.openings == openings else { return false }
     if messages.isEmpty { return true }
     do throws(PostgresFault) {
-      _ = try connection.run(
-        PostgresBus.notifyAll,
-        PostgresParameters()
-          .bind(messages.map { PostgresBus.channel(of: connection.schema, $0.receiver) })
-          .bind(messages.map(\.text)), within: Limits.busSendMilliseconds)
+      let (statement, parameters) = PostgresBus.notices(
+        messages.map {
+          (channel: PostgresBus.channel(of: connection.schema, $0.receiver), text: $0.text)
+        })
+      _ = try connection.run(statement, parameters, within: Limits.busSendMilliseconds)
       return true
     } catch {
       if error.endsSession || !connection.isOpen {
@@ -170,21 +170,25 @@ package final class PostgresBus: RelayBus {
     }
   }
 
-  /// Returns the statement that sends a text to all relays whose tables are in this schema, for a
+  /// Returns the statement that sends texts to all relays whose tables are in this schema, for a
   /// command that has no bus. It is a transaction of its own, after a commit and in the same round
-  /// trip, and is not synced. If a crash loses the notice, or a full queue rejects it, other relays
-  /// find the change by its number (`PeerLines`).
-  static func notice(
-    _ text: String, to schema: String
+  /// trip. If a crash loses a notice, or a full queue rejects it, other relays find the change by
+  /// its number (`PeerLines`).
+  static func notices(
+    _ texts: [String], to schema: String
   ) -> (statement: PostgresStatement, parameters: PostgresParameters) {
-    (notify, PostgresParameters().bind(channel(of: schema, .all)).bind(text))
+    notices(texts.map { (channel: channel(of: schema, .all), text: $0) })
+  }
+
+  /// Returns the statement that sends each text to its channel. Its transaction is not synced.
+  private static func notices(
+    _ messages: [(channel: String, text: String)]
+  ) -> (statement: PostgresStatement, parameters: PostgresParameters) {
+    (notify, PostgresParameters().bind(messages.map(\.channel)).bind(messages.map(\.text)))
   }
 
   private static let notify = PostgresStatement(
     "notify",
-    "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text) IS NULL")
-  private static let notifyAll = PostgresStatement(
-    "notify all",
     """
     SELECT set_config('synchronous_commit', 'off', true),
       bool_and(pg_notify(channel, message) IS NULL)
@@ -198,8 +202,7 @@ package final class PostgresBus: RelayBus {
     let name =
       plain.utf8.count <= 46
       ? plain
-      : "lockstep_"
-        + HexText.text(StableHash.of(schema))
+      : "lockstep_" + HexText.text(StableHash.of(schema))
     return switch receiver {
     case .all: plain.utf8.count <= 63 ? plain : name
     case .relay(let relay): name + "_" + HexText.text(relay)

@@ -235,16 +235,18 @@ final class PostgresConnection {
       }
       answers.append(answer)
     }
-    let settings = PostgresSession.pooledSettings(serverStartedAt: serverStartedAt)
+    func sendSettings() throws(PostgresFault) {
+      try send(PostgresSession.pooledSettings(serverStartedAt: serverStartedAt), .settings)
+    }
     // Statements without BEGIN are one transaction, too, up to the end of the pipeline.
     let isImplicit = pipeline.steps.first?.statement.beginsTransaction == false
-    if isPooled, isImplicit, !isInTransaction { try send(settings, .settings) }
+    if isPooled, isImplicit, !isInTransaction { try sendSettings() }
     for (index, step) in pipeline.steps.enumerated() {
       try send(step, .rows)
       guard isPooled else { continue }
       let next = pipeline.steps.dropFirst(index + 1).first?.statement
       let isBeforeImplicit = step.statement.endsTransaction && next?.beginsTransaction == false
-      if step.statement.beginsTransaction || isBeforeImplicit { try send(settings, .settings) }
+      if step.statement.beginsTransaction || isBeforeImplicit { try sendSettings() }
     }
     guard PQpipelineSync(session) == 1 else { throw connectionFault(session) }
     return answers

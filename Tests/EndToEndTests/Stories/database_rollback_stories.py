@@ -3,7 +3,7 @@ since then by themselves."""
 
 import os
 
-from failover_stories import ready, wait_until_ready
+from failover_stories import wait_until_not_ready, wait_until_ready
 from postgres_servers import Server
 from story import Home, Relay, folder, has_postgres, main, wait_until
 
@@ -63,19 +63,12 @@ def story_a_standby_that_lagged_takes_over():
             laptop = phone.pair(relay, directory)
             phone.run("memo", "add", "Early")
             holds(laptop, "Early")
-            where = primary.query("SELECT pg_current_wal_lsn()")
-            wait_until(lambda: standby.query(
-                f"SELECT pg_last_wal_replay_lsn() >= '{where}'") == "t",
-                       "the standby to have it")
-            standby.query("ALTER SYSTEM SET primary_conninfo = ''")
-            standby.query("SELECT pg_reload_conf()")
-            wait_until(lambda: primary.query("SELECT count(*) FROM pg_stat_replication") == "0",
-                       "the standby to be cut off")
+            standby.fall_behind(primary)
             phone.run("memo", "add", "Late")
             holds(laptop, "Early", "Late")
             primary.kill()
             laptop.run("memo", "add", "Meanwhile")
-            wait_until(lambda: ready(relay, 503), "the relay to notice")
+            wait_until_not_ready(relay)
             standby.promote()
             wait_until_ready("the standby was promoted", relay)
             assert relay.text().count("older copy") == 1, relay.text()

@@ -133,6 +133,11 @@ def ready(relay, status=200):
     return answer if answer.status == status else None
 
 
+def wait_until_not_ready(*relays):
+    for relay in relays:
+        wait_until(lambda: ready(relay, 503), "the relay to notice")
+
+
 def wait_until_ready(what, *relays):
     """Waits until all relays are ready, and prints the time."""
     begun = time.monotonic()
@@ -158,9 +163,8 @@ def story_a_server_that_stops_and_is_started_again():
                 load = BackgroundWriter.new(here, there)
                 load.wait_for_save()
                 server.stop()
-                for relay in (here, there):
-                    # The load's requests suffice for the relay to notice.
-                    wait_until(lambda: ready(relay, 503), "the relay to notice")
+                # The load's requests suffice for the relays to notice.
+                wait_until_not_ready(here, there)
                 away = time.monotonic()
                 while time.monotonic() - away < 4:
                     for person in (phone, laptop):
@@ -201,7 +205,7 @@ def story_the_server_has_no_connection_left():
                 server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                              "WHERE usename = 'crowded'")
                 for relay in (here, there):
-                    wait_until(lambda: ready(relay, 503), "the relay to notice")
+                    wait_until_not_ready(relay)
                     expect(curl(relay, "GET", "/healthz"), 200)
                 for person in (phone, laptop):
                     is_refused(person.save(record("refused")))
@@ -315,8 +319,7 @@ def story_a_standby_takes_over():
             load = BackgroundWriter.new(here, there)
             load.wait_for_save()
             primary.kill()
-            for relay in (here, there):
-                wait_until(lambda: ready(relay, 503), "the relay to notice")
+            wait_until_not_ready(here, there)
             standby.promote()
             wait_until_ready("the standby was promoted", here, there)
             load.wait_for_save()

@@ -6,7 +6,7 @@ import os
 
 from database_rollback_stories import holds
 from database_stories import ThreadedSocket, same_device_at
-from failover_stories import BackgroundWriter, all_texts, ready, wait_until_ready
+from failover_stories import BackgroundWriter, all_texts, wait_until_not_ready, wait_until_ready
 from postgres_servers import Pooler, Server
 from story import (
     Home, Person, Relay, expect, folder, has_postgres, main, record, refused, run, upload,
@@ -120,14 +120,12 @@ def story_the_server_and_the_pooler_are_started_again():
             load = BackgroundWriter.new(here, there)
             load.wait_for_save()
             server.kill()
-            for relay in (here, there):
-                wait_until(lambda: ready(relay, 503), "the relay to notice")
+            wait_until_not_ready(here, there)
             server.start()
             wait_until_ready("the server is started again", here, there)
             load.wait_for_save()
             pooler.kill()
-            for relay in (here, there):
-                wait_until(lambda: ready(relay, 503), "the relay to notice")
+            wait_until_not_ready(here, there)
             pooler.start()
             wait_until_ready("the pooler is started again", here, there)
             load.wait_for_save()
@@ -152,14 +150,7 @@ def story_a_server_that_lacks_commits_is_put_behind_the_pooler():
             laptop = phone.pair(relay, directory)
             phone.run("memo", "add", "Early")
             holds(laptop, "Early")
-            where = primary.query("SELECT pg_current_wal_lsn()")
-            wait_until(lambda: standby.query(
-                f"SELECT pg_last_wal_replay_lsn() >= '{where}'") == "t",
-                       "the standby to have it")
-            standby.query("ALTER SYSTEM SET primary_conninfo = ''")
-            standby.query("SELECT pg_reload_conf()")
-            wait_until(lambda: primary.query("SELECT count(*) FROM pg_stat_replication") == "0",
-                       "the standby to be cut off")
+            standby.fall_behind(primary)
             phone.run("memo", "add", "Late")
             holds(laptop, "Early", "Late")
             standby.promote()

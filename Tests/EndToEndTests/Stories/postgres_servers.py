@@ -175,6 +175,17 @@ class Server:
                 pass
         self.process.wait()
 
+    def fall_behind(self, primary):
+        """Ends to follow another server, once all is received that it has now."""
+        where = primary.query("SELECT pg_current_wal_lsn()")
+        wait_until(
+            lambda: self.query(f"SELECT pg_last_wal_replay_lsn() >= '{where}'") == "t",
+            "the standby to have it")
+        self.query("ALTER SYSTEM SET primary_conninfo = ''")
+        self.query("SELECT pg_reload_conf()")
+        wait_until(lambda: primary.query("SELECT count(*) FROM pg_stat_replication") == "0",
+                   "the standby to be cut off")
+
     def promote(self):
         self.tool("pg_ctl", "promote", "--wait", "--pgdata", self.data)
 
