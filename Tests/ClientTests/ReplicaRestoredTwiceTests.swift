@@ -133,13 +133,17 @@ struct ReplicaRestoredTwiceTests {
         harness.record("b", "theirs", at: 2, tag: now + 1),
       ],
       since: cursor, to: now + 1)
-    #expect(try harness.store.cursor() == cursor)
+    // It is a cursor of the new history, which has accepted it.
+    let kept = ChangeToken(generation: 2, sequence: cursor.sequence)
+    #expect(try harness.store.cursor() == kept)
     harness.reopen()
+    let position = try #require(harness.loadedPosition)
+    #expect(position.isSamePosition(as: kept) && position.reach == now + 1)
     // Meanwhile another device deletes the received record.
     var gone = harness.record("b", "", at: 3, tag: now + 2)
     gone.fields = nil
     let again = harness.page(
-      [harness.record("a", "y", at: 2, tag: now), gone], since: cursor, to: now + 2)
+      [harness.record("a", "y", at: 2, tag: now), gone], since: position, to: now + 2)
     #expect(again?.foundGap == false)
     try harness.answer(
       batch,
@@ -147,6 +151,43 @@ struct ReplicaRestoredTwiceTests {
     harness.bringBack()
     #expect(try harness.store.record(.desk("b"))?.fields == nil)
     #expect(!names(try harness.sendAll(from: now + 3)).contains("b"))
+  }
+
+  /// `isKept`: the second backup was made after the record had come.
+  @Test(arguments: [true, false])
+  func whatCameBetweenTwoRestoresIsLostOnlyByTheSecondDespiteACrash(isKept: Bool) throws {
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", "x", at: 1, tag: 1)])
+    let cursor = try #require(try harness.store.cursor())
+    _ = harness.edit(.note("a", "mine"))
+    _ = try harness.freezeOneBatch()
+    harness.generation = 2
+    harness.page(
+      [
+        harness.record("a", "y", at: 2, tag: now),
+        harness.record("b", "theirs", at: 2, tag: now + 1),
+      ],
+      since: cursor, to: now + 1)
+    // A crash takes the cursor back to where the batch in flight was sent.
+    harness.reopen()
+    let since = try #require(harness.loadedPosition)
+    harness.generation = 3
+    let relay = AccountHead(generation: 3, newest: 2 * now)
+    let end = since.generation == 1 ? 2 : isKept ? now + 1 : now
+    var page = [harness.record("a", "y", at: 2, tag: now)]
+    // Another device deletes the record after the second restore.
+    if isKept { page.append(harness.tombstone("b", at: 3, tag: 2 * now)) }
+    do throws(Refusal) {
+      try relay.check(since, endedAt: end)
+      harness.page(page, since: since, to: 2 * now)
+    } catch {
+      harness.perform(.forgetCursor(restoredThrough: error.provenLoss, in: 3))
+      harness.page(page.filter { !$0.isDeleted }, from: nil, to: 2 * now)
+    }
+    harness.bringBack()
+    let held = try #require(try harness.store.record(.desk("b")))
+    #expect(held.isDeleted == isKept && (isKept || held.text == "theirs"))
+    #expect(names(try harness.sendAll(from: 2 * now + 1)).contains("b") == !isKept)
   }
 
   @Test(arguments: [false, true])

@@ -18,7 +18,7 @@ extension ReplicaState {
         endPage(page, reachBefore, &applied)
       case .answer(let id, let answer, let isLink):
         try applyAnswer(id, answer, &applied)
-        advanceByAnswer(answer, isLink: isLink, &applied)
+        try advanceByAnswer(answer, isLink: isLink, &applied)
         try applyOvertaken(&applied)
         if try sealAwaitedZones() { applied.foundGap = true }
       }
@@ -80,7 +80,7 @@ extension ReplicaState {
       return false
     }
     guard isSnapshot else {
-      moveCursor(to: page.token)
+      try moveCursor(to: page.token)
       return hasRing && !page.more
     }
     guard !page.more else {
@@ -91,7 +91,7 @@ extension ReplicaState {
     try finishSnapshot(&applied)
     endRestoreQuestions()
     position = .nothing
-    moveCursor(to: page.token)
+    try moveCursor(to: page.token)
     return hasRing
   }
 
@@ -132,7 +132,7 @@ extension ReplicaState {
   /// part of the token sent to the relay.
   private mutating func advanceByAnswer(
     _ answer: SaveAnswer, isLink: Bool, _ applied: inout Applied
-  ) {
+  ) throws(StorageError) {
     guard let cursor = position.cursor else {
       answeredToken = answer.token
       return
@@ -140,7 +140,7 @@ extension ReplicaState {
     let isReverted = showsReversal(answer, at: cursor)
     if isLink, cursor.isSamePosition(as: answer.since), !isReverted {
       applied.isLinked = true
-      return moveCursor(to: answer.token)
+      return try moveCursor(to: answer.token)
     }
     guard !cursor.covers(answer.token) else { return }
     if isLink { applied.foundGap = true }
@@ -167,8 +167,10 @@ extension ReplicaState {
   }
 
   /// Moves the cursor. While a record is held back (`overtaken`), the store keeps a cursor that
-  /// does not cover it yet: a crash then costs a fetch.
-  private mutating func moveCursor(to token: ChangeToken) {
+  /// does not cover it yet: a crash then costs a fetch. But this cursor is of the new history, too,
+  /// which has accepted it: what is received beyond it would else count, after a crash and another
+  /// restore, as received before the first one, and as lost.
+  private mutating func moveCursor(to token: ChangeToken) throws(StorageError) {
     var reached = token.keepingHorizon(of: position.cursor)
     if let answeredToken {
       if answeredToken.generation == token.generation {
@@ -180,6 +182,9 @@ extension ReplicaState {
     // A relay that was restored may have lost the record that a change was in conflict with.
     if let known = position.cursor, known.generation != reached.generation {
       sealing.retryConflicts()
+      if !overtaken.isEmpty, let stored = try transaction.storedCursor() {
+        storePosition(ChangeToken(generation: reached.generation, sequence: stored.sequence))
+      }
     }
     position = .cursor(reached)
     if overtaken.isEmpty { storePosition(reached) }

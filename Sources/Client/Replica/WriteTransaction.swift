@@ -206,6 +206,12 @@ struct WriteTransaction {
 
   mutating func setCursor(_ cursor: ChangeToken?) { changes.append(.setCursor(cursor)) }
 
+  /// Returns the cursor that the store has after this transaction.
+  func storedCursor() throws(StorageError) -> ChangeToken? {
+    for case .setCursor(let cursor) in changes.reversed() { return cursor }
+    return try store.cursor()
+  }
+
   mutating func setValue(_ key: String, _ value: String?) {
     changes.append(.setValue(key: key, value))
   }

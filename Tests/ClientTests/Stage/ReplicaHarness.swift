@@ -165,6 +165,12 @@ struct ReplicaHarness {
     perform(.load)
   }
 
+  /// Position that the home had when it was opened; nil after any other job.
+  var loadedPosition: ChangeToken? {
+    guard case .success(.loaded(let home)) = outcome.result else { return nil }
+    return home.position.token
+  }
+
   /// Reports that the relay was restored from a backup, and has what was read up to this tag.
   mutating func reportRestore(through: ChangeTag) {
     generation += 1

@@ -279,6 +279,38 @@ test("what came since a restore is not lost by a reload with something in flight
   assert.deepEqual(laptop.fields("busy"), { items: ["1", "laptop's", "phone's"] });
 });
 
+for (const isKept of [true, false]) {
+  const when = isKept ? "after" : "before";
+  test(`a reload, and another restore to a backup from ${when} a record came`, () => {
+    const [relay, phone, laptop] = world("phone", "laptop");
+    phone.change(set("busy", "1"));
+    phone.sync(relay);
+    laptop.sync(relay);
+    relay.putBack(relay.copy(), "b2");
+    phone.change(set("busy", "1", "phone's"));
+    phone.freeze("in flight");
+    laptop.change(set("busy", "1", "laptop's"));
+    laptop.sync(relay);
+    const before = relay.copy();
+    laptop.change(set("theirs", "1"));
+    laptop.sync(relay);
+    phone.fetch(relay);
+    phone.start();
+    if (isKept) {
+      relay.putBack(relay.copy(), "c3");
+      laptop.change({ name: "theirs", fields: null });
+      laptop.sync(relay);
+    } else {
+      relay.putBack(before, "c3");
+    }
+    phone.sync(relay);
+    laptop.sync(relay);
+    assert.deepEqual(phone.fields("theirs"), isKept ? null : { items: ["1"] });
+    assert.deepEqual(laptop.fields("theirs"), isKept ? null : { items: ["1"] });
+    assert.deepEqual(laptop.fields("busy"), { items: ["1", "laptop's", "phone's"] });
+  });
+}
+
 for (const isEarlier of [false, true]) {
   const who = isEarlier ? "an earlier relay" : "a relay";
   test(`${who} that goes back twice before it was read anew: nothing acknowledged is lost`, () => {

@@ -1,6 +1,6 @@
 import { isRing } from "../../sealing/keyRing.js";
 import {
-  covers, generationOf, isSamePlace, knowing, reach, reached, readToken,
+  atTag, covers, generationOf, isSamePlace, knowing, reach, reached, readToken,
 } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
@@ -179,13 +179,19 @@ function withAnswered(state, token) {
 }
 
 /** Moves the cursor. While a record is held back (`overtaken`), the store keeps a cursor that does
- * not cover it yet: a crash then costs a fetch. */
+ * not cover it yet: a crash then costs a fetch. But this cursor is of the new history, too, which
+ * has accepted it: what is received beyond it would else count, after a crash and another restore,
+ * as received before the first one, and as lost. */
 function moveCursor(state, token) {
   const to = { kind: "cursor", token: withAnswered(state, reached(token, state.cursor)) };
   if (readToken(to.token)?.horizon === null) state.answered = null;
   // A relay that was restored may have lost the record that a change was in conflict with.
   if (state.cursor !== null && generationOf(state.cursor) !== generationOf(to.token)) {
     state.sealing.retryConflicts();
+    const stored = state.transaction.value("cursor");
+    if (state.overtaken.length > 0 && stored) {
+      storePosition(state, { kind: "cursor", token: atTag(to.token, readToken(stored).sequence) });
+    }
   }
   if (state.overtaken.length === 0) storePosition(state, to);
   else state.position = to;
