@@ -8,6 +8,7 @@ import os
 import buses
 import connections
 import counting
+import idle
 import programs
 import secure
 import starting
@@ -89,6 +90,11 @@ def options(arguments):
     parser.add_argument("--buses", action="store_true",
                         help="measure instead saves and latency of 1, 3 and 16 relays on one "
                         "PostgreSQL that notify each other by NOTIFY, and over NATS")
+    parser.add_argument("--idle", action="store_true",
+                        help="measure instead the processor time of 10,002 idle devices on three "
+                        "relays, beside the version of the relay that --former names")
+    parser.add_argument("--former", metavar="PATH",
+                        help="with --idle: the lockstep program of a former version")
     parser.add_argument("--keep", metavar="DIR",
                         help="with --count: keep callgrind's files there")
     parser.add_argument("--binary", metavar="PATH",
@@ -104,7 +110,7 @@ def options(arguments):
     given.workloads = [each for each in workloads.WORKLOADS if each.name in names]
     given.peers = selected(parser, "--peers", given.peers or default_peers(given), list(SERVERS))
     if given.uws:
-        given.uws = executable(parser, given.uws)
+        given.uws = executable(parser, "--uws", given.uws)
     if not 1 <= given.repetitions <= 1000:
         parser.error("--repetitions: from 1 to 1000")
     if not 0.1 <= given.seconds <= 600:
@@ -116,8 +122,13 @@ def options(arguments):
     if given.keep and not given.count:
         parser.error("--keep: only with --count")
     if sum((given.connections, given.start, given.count, given.secure, given.stores,
-            given.buses)) > 1:
-        parser.error("one of --connections, --count, --start, --secure, --stores and --buses")
+            given.buses, given.idle)) > 1:
+        parser.error(
+            "one of --connections, --count, --start, --secure, --stores, --buses and --idle")
+    if given.idle != bool(given.former):
+        parser.error("--idle needs --former, the program of a former version, and only it does")
+    if given.former:
+        given.former = executable(parser, "--former", given.former)
     if not 1 <= given.records <= 100_000_000:
         parser.error("--records: from 1 to 100000000")
     return given
@@ -127,15 +138,17 @@ def default_peers(given):
     return DEFAULT_PEERS + (",uws" if given.uws else "")
 
 
-def executable(parser, path):
-    """Absolute path of the program that --uws names."""
+def executable(parser, option, path):
+    """Absolute path of the program that an option names."""
     if os.path.isdir(path):
-        parser.error(f"--uws: {path} is a folder. Build a server with these sources, with the "
-                     "paths that Tests/Performance/load/floor.c describes, and name its program")
+        about = ("Build a server with these sources, with the paths that "
+                 "Tests/Performance/load/floor.c describes, and name" if option == "--uws"
+                 else "Name")
+        parser.error(f"{option}: {path} is a folder. {about} its program")
     if not os.path.isfile(path):
-        parser.error(f"--uws: there is no {path}; name the program of a server")
+        parser.error(f"{option}: there is no {path}; name a program")
     if not os.access(path, os.X_OK):
-        parser.error(f"--uws: {path} cannot be executed; if it is a program, chmod +x {path}")
+        parser.error(f"{option}: {path} cannot be executed; if it is a program, chmod +x {path}")
     return os.path.abspath(path)
 
 
@@ -152,7 +165,7 @@ def main(root, arguments=None):
     measure = (connections.measure if given.connections else counting.measure if given.count
                else starting.measure if given.start else secure.measure if given.secure
                else stores.measure if given.stores
-               else buses.measure if given.buses else compare)
+               else buses.measure if given.buses else idle.measure if given.idle else compare)
 
     def measured(progress):
         tools, binary = programs.build(root), programs.release(root, given.binary)

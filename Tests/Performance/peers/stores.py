@@ -188,7 +188,7 @@ def measure(given, setting, progress):
                 progress(f"{repetition + 1} of {repetitions}: {bench.name}")
                 rows.setdefault(bench.name, []).append(measure_once(bench))
         notices = Notices(benches[-1].database).measure(repetitions, progress)
-        quiet = {bench.name: idle(bench, given.quick, progress) for bench in benches}
+        quiet = {bench.name: make_idle(bench, given.quick, progress) for bench in benches}
     finally:
         for bench in benches:
             bench.end()
@@ -234,12 +234,17 @@ def portion(total, count):
     return None if total is None else total / count
 
 
-def idle(bench, is_quick, progress):
-    """Processor microseconds per second, of the relays and of the database, for each idle connected
-    device: the difference between a long and a short run."""
+def make_idle(bench, is_quick, progress):
+    """Creates idle devices and returns their cost."""
     accounts, seconds = (50, 2) if is_quick else (IDLE_ACCOUNTS, IDLE_SECONDS)
     bench.make(bench.idle, accounts, DEVICES, progress)
     progress(f"{bench.name}: {accounts * DEVICES} devices do nothing for {seconds} s")
+    return idle(bench, accounts, seconds)
+
+
+def idle(bench, accounts, seconds):
+    """Processor microseconds per second, of the relays and of the database, for each idle connected
+    device: the difference between a long and a short run."""
 
     def spent(while_seconds):
         found = bench.load("rate", bench.idle, bench.ports, "--accounts", str(accounts),
