@@ -18,12 +18,14 @@ package struct Refusal: Error, Hashable, Sendable {
   /// Sent with `storeRestored`: the account's current token. A later token of another generation
   /// shows that the relay was restored once more.
   @usableFromInline package var token: ChangeToken?
+  /// Sent with `accountMoved`: address of the relay where the account lives.
+  @usableFromInline package var relay: String?
 
   @usableFromInline
   package init(
     _ code: RefusalCode, _ detail: String, retryAfterMilliseconds: Int64? = nil,
     relayTime: Int64? = nil, restoredThrough: ChangeTag? = nil, lostThrough: ChangeTag? = nil,
-    token: ChangeToken? = nil
+    token: ChangeToken? = nil, relay: String? = nil
   ) {
     self.code = code
     self.detail = detail
@@ -32,6 +34,7 @@ package struct Refusal: Error, Hashable, Sendable {
     self.restoredThrough = restoredThrough
     self.lostThrough = lostThrough
     self.token = token
+    self.relay = relay
   }
 }
 
@@ -48,6 +51,8 @@ package enum RefusalAdvice: String, Sendable, CaseIterable {
   case stampAnew
   /// Set this one record aside and show it to the person; continue with the others.
   case park
+  /// Send the request to the relay whose address the problem names, and remember that address.
+  case followRelay
   /// Fault of the program that sent the request.
   case fixRequest
 }
@@ -59,7 +64,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
   case badToken, registrationClosed, originNotAllowed, badPairingCode, otherAccount, tooManyDevices
   case badWakeCode, wakeNotAllowed
-  case planRequired, outOfScope, hostNotAllowed
+  case planRequired, outOfScope, hostNotAllowed, accountMoved
   case notFound, methodNotAllowed
   case preconditionFailed, preconditionRequired, labelTaken
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
@@ -69,7 +74,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
   case unsupportedMediaType, upgradeRequired, expectationFailed, lengthRequired
   case unsupportedTransferCoding, unsupportedVersion
   case helloRequired, requestTimeout
-  case diskLow, storeUnavailable, overloaded, stopping, internalError
+  case diskLow, storeUnavailable, overloaded, stopping, accountMoving, internalError
 
   /// The HTTP status.
   @usableFromInline
@@ -93,7 +98,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .unsupportedMediaType: 415
     case .rangeNotSatisfiable: 416
     case .expectationFailed: 417
-    case .hostNotAllowed: 421
+    case .hostNotAllowed, .accountMoved: 421
     case .batchMismatch, .clockAhead, .chunksMissing, .hashMismatch: 422
     case .upgradeRequired: 426
     case .preconditionRequired: 428
@@ -103,7 +108,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .unsupportedTransferCoding: 501
     case .unsupportedVersion: 505
     case .diskLow: 507
-    case .storeUnavailable, .overloaded, .stopping: 503
+    case .storeUnavailable, .overloaded, .stopping, .accountMoving: 503
     }
   }
 
@@ -113,6 +118,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     switch self {
     case .badMessage, .badJSON, .badRequest: 4400
     case .helloRequired: 4408
+    case .accountMoved: 4421
     case .tooManyRequests: 4429
     case .badToken: 4501
     case .planRequired: 4502
@@ -137,6 +143,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .registrationClosed: "This relay accepts no new accounts"
     case .originNotAllowed: "Pages of this origin may not use the relay"
     case .hostNotAllowed: "The host is not a name of this relay"
+    case .accountMoved: "The account lives on another relay"
     case .badPairingCode: "The pairing code is unknown, used or expired"
     case .otherAccount: "The pairing code belongs to another account"
     case .tooManyDevices: "The account has reached its limit of devices"
@@ -179,6 +186,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .storeUnavailable: "The store cannot be reached"
     case .overloaded: "The relay is overloaded"
     case .stopping: "The relay is stopping"
+    case .accountMoving: "The account is being moved to another relay"
     case .internalError: "The relay has an internal error"
     }
   }
@@ -188,9 +196,10 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     switch self {
     // The relay's owner may add the name; devices then continue on their own.
     case .hostNotAllowed: .retry
-    case .tooManyRequests, .diskLow, .storeUnavailable, .overloaded, .stopping, .internalError,
-      .helloRequired, .requestTimeout:
+    case .tooManyRequests, .diskLow, .storeUnavailable, .overloaded, .stopping,
+      .accountMoving, .internalError, .helloRequired, .requestTimeout:
       .retry
+    case .accountMoved: .followRelay
     case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken, .batchAborted,
       .conflictTooLarge, .preconditionFailed:
       .fetchFirst

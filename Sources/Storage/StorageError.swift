@@ -63,6 +63,21 @@ extension StorageError: CustomStringConvertible {
 
 /// Refusals of a store, with the same text in every store.
 package enum StoreRefusals {
+  /// `relay`: the address of the relay where the account lives.
+  package static func moved(to relay: String) -> Refusal {
+    Refusal(
+      .accountMoved, "The account lives on another relay; send the request to \(relay).",
+      relay: relay)
+  }
+  package static let moving = Refusal(
+    .accountMoving, "The account is being moved to another relay; try again in a moment.",
+    retryAfterMilliseconds: 1_000)
+  /// For the mover.
+  package static let moveLost = Refusal(
+    .preconditionFailed,
+    "The account was not frozen throughout the move, or another move has begun; begin again.")
+  package static let notArriving = Refusal(
+    .preconditionFailed, "The store has no copy of this move; begin again.")
   package static let unknownToken = Refusal(
     .badToken, "No device has this token; pair the device again.")
   package static let revokedDevice = Refusal(

@@ -102,6 +102,7 @@ package enum CommitRequest: Sendable, Hashable {
   /// Adds a key of the relay, or only if there is none yet. If the store has a key that is not
   /// older, it is added as one that was made right after that one.
   case addWakeKey(WakeKey, onlyFirst: Bool)
+  indirect case move(MoveStep)
 }
 
 extension CommitRequest {
@@ -110,6 +111,7 @@ extension CommitRequest {
   package var hasPortions: Bool {
     switch self {
     case .deleteZone, .deleteZoneRest, .removeAccount: true
+    case .move(let step): step.hasPortions
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .touchDevices, .checkWritable, .save, .putSubscription, .removeSubscription, .setPlan,
       .addChunk, .renewChunks, .confirmChunks, .markChunksMissing, .collectChunks, .putWake,
@@ -125,7 +127,7 @@ extension CommitRequest {
     case (.deleteZone(let account, let device, let zone, _), .zoneDeleted(let deletion)),
       (.deleteZoneRest(let account, let device, let zone, _), .zoneDeleted(let deletion)):
       deletion.rest.map { .deleteZoneRest(account, device, zone, $0) }
-    case (.removeAccount, .removing): self
+    case (.removeAccount, .removing), (.move, .removing): self
     default: nil
     }
   }
@@ -347,6 +349,8 @@ package enum CommitResult: Sendable, Hashable {
   case wakesClaimed([ClaimedWake])
   /// All keys of the relay, oldest first.
   case wakeKeys([WakeKey])
+  /// Version at which the account is frozen.
+  case frozen(AccountVersion)
   /// The request failed and had no effect.
   case refused(Refusal)
 }
@@ -399,6 +403,8 @@ package enum ReadRequest: Sendable, Hashable {
   /// Lists devices with registrations for wakes.
   case sleepers(SleeperQuery)
   case wakeKeys
+  /// Looks up whether the account lives in this store, for a move.
+  case residence(AccountID)
 }
 
 @usableFromInline
@@ -428,6 +434,7 @@ package enum ReadResult: Sendable, Hashable {
   case sleepers([Sleeper], next: SleeperID?)
   /// All keys of the relay, oldest first.
   case wakeKeys([WakeKey])
+  case residence(AccountResidence)
   /// Unknown name; `badToken` for an unknown token; 410 for a change token that can no longer be
   /// followed.
   case refused(Refusal)

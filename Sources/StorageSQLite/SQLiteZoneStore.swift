@@ -372,6 +372,7 @@ package final class SQLiteZoneStore: ZoneStore {
       try wakes.claimWakes(ids, keys: keys, wall: wall)
     case .reportWakes(let reports): try wakes.reportWakes(reports, wall: wall)
     case .addWakeKey(let key, let onlyFirst): try wakes.addWakeKey(key, onlyFirst: onlyFirst)
+    case .move: .refused(StoreRefusals.unknownAccount)
     }
   }
 

@@ -113,7 +113,7 @@ struct AgentRefusalTests {
     try device.edit(.note("a", "mine"))
     try stage.run(60_000)
     switch code.advice {
-    case .retry, .fetchFirst, .stampAnew:
+    case .retry, .fetchFirst, .stampAnew, .followRelay:
       #expect(try stage.relay.record("a")?.text == "mine", "\(code)")
       #expect(stage.relay.saves.count == 1)
     case .askPerson, .park, .fixRequest:

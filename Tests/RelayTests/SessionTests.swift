@@ -59,7 +59,7 @@ struct SessionTests {
         .zones(let account, _, _, _), .chunk(let account, _), .namedChunks(let account, _, _):
         #expect(account == session.account)
       case .authenticate, .newestToken, .accountCount, .accounts, .account, .fileUses,
-        .followAccounts, .wakes, .sleepers, .wakeKeys:
+        .followAccounts, .wakes, .sleepers, .wakeKeys, .residence:
         Issue.record("\(call) reads \(request)")
       }
     }

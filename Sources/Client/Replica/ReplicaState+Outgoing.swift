@@ -330,7 +330,7 @@ extension ReplicaState {
       // The relay's version was too large for the answer: it comes with the changes.
       if refusal.code == .conflictTooLarge { applied.foundGap = true }
       returnToWaiting(entry)
-    case .retry:
+    case .retry, .followRelay:
       applied.retryLater = refusal
       returnToWaiting(entry)
     case .askPerson, .park, .fixRequest: park(entry, refusal)

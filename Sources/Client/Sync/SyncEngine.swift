@@ -267,7 +267,7 @@ struct SyncEngine {
     case .fetchFirst where since != nil:
       loseCursor(refusal)
     case .askPerson: fail(refusal)
-    case .fetchFirst, .retry, .park, .stampAnew, .fixRequest: pause(refusal)
+    case .fetchFirst, .retry, .followRelay, .park, .stampAnew, .fixRequest: pause(refusal)
     }
   }
 

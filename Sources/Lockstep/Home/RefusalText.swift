@@ -50,7 +50,7 @@ extension RefusalCode {
       .tokenExpired, .storeRestored, .filterChanged, .uriTooLong, .headersTooLarge,
       .tooManyRecords, .unsupportedMediaType, .upgradeRequired, .expectationFailed,
       .lengthRequired, .unsupportedTransferCoding, .unsupportedVersion, .helloRequired,
-      .requestTimeout:
+      .requestTimeout, .accountMoved, .accountMoving:
       nil
     }
   }

@@ -133,7 +133,8 @@ package enum StoreWork {
     case (.createAccount, _), (.issuePairing, _), (.redeemPairing, _), (.renameDevice, _),
       (.touchDevices, _), (.checkWritable, _), (.addChunk, _), (.renewChunks, _),
       (.confirmChunks, _), (.markChunksMissing, _), (.collectChunks, _), (.putWake, _),
-      (.removeWake, _), (.verifyWake, _), (.claimWakes, _), (.reportWakes, _), (.addWakeKey, _):
+      (.removeWake, _), (.verifyWake, _), (.claimWakes, _), (.reportWakes, _), (.addWakeKey, _),
+      (.move, _):
       nil
     }
   }
@@ -238,6 +239,7 @@ extension StoreWork {
       .verifyWake(let account, _, _, _):
       account.rawValue
     case .save(let commit): commit.account.rawValue
+    case .move(let step): step.account.rawValue
     case .redeemPairing, .touchDevices, .checkWritable, .confirmChunks, .markChunksMissing,
       .collectChunks, .claimWakes, .reportWakes, .addWakeKey:
       0
@@ -260,7 +262,7 @@ extension StoreWork {
     case .confirmChunks(let files), .markChunksMissing(let files): 1 + files.count
     case .collectChunks(let count): 1 + count
     // One portion each, however many records there are.
-    case .deleteZone, .deleteZoneRest, .removeAccount: Limits.portionCost
+    case .deleteZone, .deleteZoneRest, .removeAccount, .move: Limits.portionCost
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .putSubscription, .removeSubscription, .setPlan, .addChunk, .checkWritable, .putWake,
       .removeWake, .verifyWake, .addWakeKey:
@@ -275,7 +277,7 @@ extension StoreWork {
     case .zones(let account, _, _, _), .chunk(let account, _), .account(let account),
       .namedChunks(let account, _, _),
       .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
-      .devices(let account), .wakes(let account, _):
+      .devices(let account), .wakes(let account, _), .residence(let account):
       account.rawValue
     case .authenticate, .accounts, .fileUses, .accountCount, .followAccounts, .sleepers, .wakeKeys:
       0
@@ -296,7 +298,7 @@ extension StoreWork {
     // Of each, some changes may be read.
     case .sleepers: Limits.portionCost
     case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount, .wakes,
-      .wakeKeys:
+      .wakeKeys, .residence:
       1
     }
   }

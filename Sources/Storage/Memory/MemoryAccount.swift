@@ -23,6 +23,10 @@ struct MemoryAccount {
   var members: [Member] = []
   /// Version of devices, plan and subscriptions: incremented with each change.
   var membershipVersion: Int64 = 0
+  /// Nil if it lives here; `.max` if it is arriving; otherwise a mover has frozen it until then.
+  var movingUntil: Int64?
+  /// Move with which it arrived; 0: none.
+  var move: UInt64 = 0
   /// In the order in which they were issued.
   var pairings: [NewPairing] = []
   /// Chunks of files that the account has, and the sum of their bytes.

@@ -30,6 +30,12 @@ package final class MemoryZoneStore: ZoneStore {
     var tombstones: [Tombstone] = []
     /// Oldest first.
     var wakeKeys: [WakeKey] = []
+    /// Accounts that have moved away, what is left of them, and the hashes of their tokens and
+    /// pairing codes.
+    var departures: [AccountID: Departure] = [:]
+    var rests: [AccountID: MemoryAccount] = [:]
+    var departedDevices: [[UInt8]: AccountID] = [:]
+    var departedPairings: [[UInt8]: (account: AccountID, expiresAt: Int64)] = [:]
   }
 
   let rules: StoreRules
@@ -73,15 +79,16 @@ package final class MemoryZoneStore: ZoneStore {
       return .wakes(wakes(of: SleeperID(account: id, device: device))?.statuses ?? [])
     case .sleepers(let query): return sleepers(query)
     case .wakeKeys: return .wakeKeys(state.wakeKeys)
+    case .residence(let id): return .residence(residence(of: id))
     case .record(let id, let key):
       guard let record = state.accounts[id]?.record(key), !record.isDeleted else {
-        return .refused(StoreRefusals.unknownRecord)
+        return .refused(state.departures[id]?.refusal ?? StoreRefusals.unknownRecord)
       }
       return .record(record)
     case .zones(let id, _, _, _), .account(let id), .changes(let id, _, _, _),
       .newestToken(let id), .devices(let id):
       guard let account = state.accounts[id] else {
-        return .refused(StoreRefusals.unknownAccount)
+        return .refused(state.departures[id]?.refusal ?? StoreRefusals.unknownAccount)
       }
       return read(request, of: account, id)
     }
@@ -104,7 +111,7 @@ package final class MemoryZoneStore: ZoneStore {
         return .refused(error)
       }
     case .authenticate, .accountCount, .accounts, .record, .chunk, .namedChunks, .fileUses,
-      .followAccounts, .wakes, .sleepers, .wakeKeys:
+      .followAccounts, .wakes, .sleepers, .wakeKeys, .residence:
       preconditionFailure("this request is not about one account")
     }
   }
@@ -112,7 +119,10 @@ package final class MemoryZoneStore: ZoneStore {
   private func perform(
     _ request: CommitRequest, wall: Int64
   ) throws(StorageError) -> CommitResult {
-    switch request {
+    if let refusal = request.resident.flatMap({ absence(of: $0, wall: wall) }) {
+      return .refused(refusal)
+    }
+    return switch request {
     case .createAccount(let id, let generation, let label, let device, let pairing):
       createAccount(
         id,
@@ -154,6 +164,7 @@ package final class MemoryZoneStore: ZoneStore {
       claimWakes(ids, keys: keys, wall: wall)
     case .reportWakes(let reports): reportWakes(reports, wall: wall)
     case .addWakeKey(let key, let onlyFirst): addWakeKey(key, onlyFirst: onlyFirst)
+    case .move(let step): move(step, wall: wall)
     }
   }
 
@@ -300,7 +311,7 @@ extension MemoryZoneStore {
     return .done
   }
 
-  private func holder(of label: String) -> AccountID? {
+  func holder(of label: String) -> AccountID? {
     guard !label.isEmpty else { return nil }
     return state.accounts.filter { AccountLabel.areSame($0.value.label, label) }.keys.min()
   }
@@ -314,7 +325,9 @@ extension MemoryZoneStore {
 
   func removeAccount(_ id: AccountID) -> CommitResult {
     guard let account = state.accounts[id] else {
-      return .refused(StoreRefusals.unknownAccount)
+      guard state.departures[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
+      forget(id)
+      return .done
     }
     for member in account.members { state.principals[member.tokenHash] = nil }
     for pairing in account.pairings { state.pairingOwners[pairing.codeHash] = nil }
@@ -323,12 +336,17 @@ extension MemoryZoneStore {
     state.accounts[id]?.membershipVersion += 1
     let records = state.accounts[id]?.remove(atMost: rules.deletedPerCommit) ?? 0
     guard records < rules.deletedPerCommit else { return .removing }
+    drop(id)
+    return .done
+  }
+
+  /// Removes the account with its batches and tombstones.
+  func drop(_ id: AccountID) {
     state.accounts[id] = nil
     state.batches = state.batches.filter { $0.key.account != id }
     state.batchOrder = state.batchOrder[state.batchHead...].filter { $0.key.account != id }
     state.batchHead = 0
     state.tombstones.removeAll { $0.account == id }
-    return .done
   }
 
   func accounts(after: AccountID?, limit: Int) -> ReadResult {
@@ -341,7 +359,8 @@ extension MemoryZoneStore {
   func principal(_ tokenHash: [UInt8]) -> ReadResult {
     guard let owner = state.principals[tokenHash], let account = state.accounts[owner.account],
       let position = account.position(of: owner.device)
-    else { return .refused(StoreRefusals.unknownToken) }
+    else { return .refused(absence(ofToken: tokenHash)) }
+    guard account.movingUntil != .max else { return .refused(StoreRefusals.moving) }
     return .principal(
       Principal(
         account: owner.account, device: owner.device,
@@ -375,8 +394,9 @@ extension MemoryZoneStore {
     guard let id = pairingOwner(of: codeHash, wall: wall), let account = state.accounts[id],
       let pairing = account.pairings.first(where: { $0.codeHash == codeHash })
     else {
-      return .refused(StoreRefusals.badPairingCode)
+      return .refused(absence(ofPairing: codeHash, wall: wall))
     }
+    if let refusal = absence(of: id, wall: wall) { return .refused(refusal) }
     guard device.mayJoin(id) else { return .refused(StoreRefusals.otherAccount) }
     guard account.members.count < rules.devicesPerAccount else {
       return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))

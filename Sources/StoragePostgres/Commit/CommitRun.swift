@@ -120,6 +120,7 @@ final class CommitRun {
     case .claimWakes(let ids, let keys): try claimWakes(ids, keys: keys)
     case .reportWakes(let reports): reportWakes(reports)
     case .addWakeKey(let key, let onlyFirst): try addWakeKey(key, onlyFirst: onlyFirst)
+    case .move: .refused(StoreRefusals.unknownAccount)
     }
   }
 

@@ -169,6 +169,7 @@ extension CommitRequest {
       .removeWake(let id, _, _):
       [id]
     case .save(let commit): [commit.account]
+    case .move(let step): [step.account]
     case .confirmChunks(let files), .markChunksMissing(let files): files.map(\.account)
     case .redeemPairing, .touchDevices, .checkWritable, .collectChunks, .verifyWake, .claimWakes,
       .reportWakes, .addWakeKey:
@@ -188,7 +189,7 @@ extension CommitRequest {
     case .issuePairing(let id, let pairing): pairing.issuer.map { (id, $0) }
     case .createAccount, .setPlan, .removeAccount, .addChunk, .renewChunks,
       .confirmChunks, .markChunksMissing, .redeemPairing, .touchDevices, .checkWritable,
-      .collectChunks, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey:
+      .collectChunks, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey, .move:
       nil
     }
   }
@@ -200,7 +201,8 @@ extension CommitRequest {
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .touchDevices, .checkWritable, .deleteZone, .deleteZoneRest, .putSubscription,
       .removeSubscription, .setPlan, .removeAccount, .confirmChunks, .markChunksMissing,
-      .collectChunks, .putWake, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey:
+      .collectChunks, .putWake, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey,
+      .move:
       false
     }
   }

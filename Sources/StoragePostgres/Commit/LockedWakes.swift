@@ -66,7 +66,7 @@ extension CommitRequest {
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .checkWritable, .save,
       .deleteZone, .deleteZoneRest, .putSubscription, .removeSubscription, .setPlan,
       .removeAccount, .addChunk, .renewChunks, .confirmChunks, .markChunksMissing, .collectChunks,
-      .claimWakes, .addWakeKey:
+      .claimWakes, .addWakeKey, .move:
       []
     }
   }

@@ -18,7 +18,8 @@ struct SaveLookup {
       case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
         .touchDevices, .checkWritable, .deleteZone, .deleteZoneRest, .putSubscription,
         .removeSubscription, .setPlan, .removeAccount, .confirmChunks, .markChunksMissing,
-        .collectChunks, .putWake, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey:
+        .collectChunks, .putWake, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey,
+        .move:
         break
       }
     }

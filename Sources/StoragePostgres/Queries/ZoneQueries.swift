@@ -41,6 +41,7 @@ final class ZoneQueries {
           of: SleeperID(account: account, device: device), on: connection)
       case .sleepers(let query): try WakeQueries.sleepers(query, for: relay, on: connection)
       case .wakeKeys: try WakeQueries.keys(on: connection)
+      case .residence: .residence(.unknown)
       }
     }
   }

@@ -106,6 +106,7 @@ final class ZoneQueries {
         try wakes.statuses(of: SleeperID(account: account, device: device))
       case .sleepers(let query): try wakes.sleepers(query)
       case .wakeKeys: .wakeKeys(try wakes.keys())
+      case .residence: .residence(.unknown)
       }
     }
   }
@@ -129,7 +130,7 @@ final class ZoneQueries {
         if try wakes.exist(in: account) { try log.flush(for: account) }
       }
     // No save that is buffered changes these.
-    case .chunk, .fileUses, .devices, .accountCount, .wakes, .wakeKeys: return
+    case .chunk, .fileUses, .devices, .accountCount, .wakes, .wakeKeys, .residence: return
     }
   }
 

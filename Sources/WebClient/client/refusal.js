@@ -6,7 +6,7 @@ import { readObject, WireError } from "./wireError.js";
  * a value with advice.
  *
  * @typedef {{code: string, detail: string, retryAfterMilliseconds?: number, relayTime?: number,
- *   restoredThrough?: number, lostThrough?: number, token?: string}} Refusal
+ *   restoredThrough?: number, lostThrough?: number, token?: string, relay?: string}} Refusal
  */
 
 /** By code: status, advice, close code. Same as the table in docs/protocol.md. */
@@ -27,6 +27,7 @@ const codes = {
   planRequired: [402, "askPerson", 4502],
   outOfScope: [403, "askPerson"],
   hostNotAllowed: [421, "retry"],
+  accountMoved: [421, "followRelay", 4421],
   notFound: [404, "fixRequest"],
   methodNotAllowed: [405, "fixRequest"],
   labelTaken: [409, "askPerson"],
@@ -49,6 +50,7 @@ const codes = {
   storeUnavailable: [503, "retry", 1013],
   overloaded: [503, "retry", 1013],
   stopping: [503, "retry", 1012],
+  accountMoving: [503, "retry"],
   internalError: [500, "retry", 1011],
 };
 
@@ -104,6 +106,7 @@ export function readRefusal(problem) {
   }
   if (Number.isSafeInteger(problem?.lostThrough)) refusal.lostThrough = problem.lostThrough;
   if (typeof problem?.token === "string") refusal.token = problem.token;
+  if (typeof problem?.relay === "string") refusal.relay = problem.relay;
   return refusal;
 }
 

@@ -88,6 +88,7 @@ extension MessageReader {
     var restoredThrough: ChangeTag?
     var lostThrough: ChangeTag?
     var token: ChangeToken?
+    var relay: String?
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -101,6 +102,7 @@ extension MessageReader {
         restoredThrough = try skipNull() ? nil : try integer(.restoredThrough)
       case .lostThrough: lostThrough = try skipNull() ? nil : try integer(.lostThrough)
       case .token: token = try skipNull() ? nil : try changeToken(.token)
+      case .relay: relay = try skipNull() ? nil : try string(.relay)
       default: try skip()
       }
     }
@@ -109,7 +111,7 @@ extension MessageReader {
       RefusalCode(rawValue: word)
         ?? RefusalCode(unknownWithStatus: status ?? 500, isWhole: response != nil),
       detail ?? "", retryAfterMilliseconds: retryAfter, relayTime: time,
-      restoredThrough: restoredThrough, lostThrough: lostThrough, token: token)
+      restoredThrough: restoredThrough, lostThrough: lostThrough, token: token, relay: relay)
   }
 
   private mutating func retryAfterMilliseconds() throws(Refusal) -> Int64? {
@@ -160,6 +162,10 @@ extension JSONWriter {
     if let token = refusal.token {
       member("token")
       self.token(token)
+    }
+    if let relay = refusal.relay {
+      member("relay")
+      string(relay)
     }
   }
 }

@@ -2,7 +2,7 @@
 client can cause comes with its status, its title and the form described in "Problems".
 
 Not here: `labelTaken` (account), `registrationClosed` (curl), `tokenExpired` (retention), `storeRestored` (restored_store),
-`storeUnavailable` (failure, chunk: a full disk), `requestTimeout` (timeout), `quotaExceeded`
+`storeUnavailable` (failure, chunk: a full disk), `requestTimeout` (timeout), `accountMoved`, `accountMoving` (cells), `quotaExceeded`
 (chunk), `diskLow` (limit). Close codes: 4400, 1003, 1009 (websocket: bad_messages…), 4408
 (who_does_not_say_hello…), 4501, 4502 (notification), 1012 (websocket: a_restart_says_so). A client
 cannot cause: `helloRequired` as a status (a socket is closed with 4408 instead), `internalError`,
@@ -23,7 +23,7 @@ from story import (
 DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
 ELSEWHERE = {
     "labelTaken", "registrationClosed", "originNotAllowed", "tokenExpired", "storeRestored", "storeUnavailable",
-    "requestTimeout", "quotaExceeded", "diskLow", "planRequired", "overloaded", "stopping"}
+    "requestTimeout", "quotaExceeded", "diskLow", "planRequired", "overloaded", "stopping", "accountMoved", "accountMoving"}
 NOT_FROM_OUTSIDE = {"helloRequired", "internalError", "badMessage"}
 HASH = hashlib.sha256(b"x").hexdigest()
 
@@ -49,7 +49,7 @@ def check_problem(code, problem, status=None):
     assert problem["type"] == "urn:lockstep:problem:" + code, problem
     assert re.search(r"[.;!?].*|.{15}", problem["detail"]), problem
     extra = set(problem) - {"type", "title", "status", "code", "detail"}
-    assert extra <= {"retryAfter", "time", "restoredThrough", "token", "record"}, problem
+    assert extra <= {"retryAfter", "time", "restoredThrough", "token", "record", "relay"}, problem
     assert ("record" in extra) == (code == "preconditionFailed"), problem
 
 
