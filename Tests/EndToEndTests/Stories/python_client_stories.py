@@ -1,7 +1,9 @@
 """The Python package (Sources/PythonClient), from its source folder: `Home` on a home's socket, and
 `Relay` by HTTP."""
 
+import contextlib
 import http.client
+import http.server
 import importlib.util
 import json
 import os
@@ -408,6 +410,73 @@ def story_the_package_installs():
             capture_output=True, text=True, env={**os.environ, "PYTHONPATH": target}, check=True)
         assert found.stdout.startswith(target), found.stdout
         assert os.path.exists(os.path.join(target, "lockstep", "py.typed"))
+
+
+class FormerRelay(http.server.BaseHTTPRequestHandler):
+    """A relay that the account has left for another address; or the one where it lives."""
+
+    def do_GET(self):
+        moved = self.server.moved
+        body = {"type": "", "title": "", "status": 421, "code": "accountMoved",
+                "detail": "elsewhere", "relay": moved} if moved else {"time": 7}
+        content = json.dumps(body).encode()
+        self.server.asked += 1
+        self.send_response(421 if moved else 200)
+        kind = "problem+json" if moved else "json"
+        self.send_header("Content-Type", f"application/{kind}")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def former_relays(count):
+    servers = []
+    try:
+        for _ in range(count):
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), FormerRelay)
+            server.moved, server.asked = None, 0
+            server.url = f"http://127.0.0.1:{server.server_address[1]}"
+            servers.append(server)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield servers
+    finally:
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+
+
+def story_a_client_follows_its_account_to_another_relay():
+    with former_relays(3) as (first, second, third):
+        first.moved, second.moved = second.url, third.url
+        relay = RelayClient(first.url, "token")
+        assert relay.time() == 7 and relay.url == third.url
+        assert relay.time() == 7 and (first.asked, second.asked) == (1, 1)
+
+        # Relays that point at each other end in an error.
+        third.moved = second.url
+        error = raises(RelayError, relay.time, "elsewhere")
+        assert error.code == "accountMoved" and second.asked + third.asked < 15
+
+        for address in ["", "ftp://example.com", f"{second.url}/path", "http://user@localhost",
+                        "http://localhost:0x", first.url, 5, None]:
+            first.moved, second.asked = address, 0
+            if address:
+                raises(RelayError, RelayClient(first.url, "token").time, "elsewhere")
+            assert second.asked == 0
+
+
+def story_a_client_does_not_leave_https():
+    relay = RelayClient("https://relay.example", "token")
+    problem = {"relay": "http://other.example"}
+    moved = RelayError(421, "accountMoved", "elsewhere", problem)
+    assert not relay._follow("https://relay.example", moved)
+    problem["relay"] = "https://other.example"
+    assert relay._follow("https://relay.example", moved)
+    assert relay.url == "https://other.example"
 
 
 if __name__ == "__main__":

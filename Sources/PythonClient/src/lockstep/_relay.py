@@ -19,6 +19,8 @@ from ._json import decode, encode
 _ATTEMPTS_MAX = 4
 _CONFLICTS_MAX = 20
 _DELAY_SECONDS_MAX = 30.0
+# Addresses to which one request follows its account.
+_FOLLOWS_MAX = 5
 _ANSWER_BYTES_MAX = 8 << 20
 _LINE_BYTES_MAX = 8 << 20
 # Of a request (docs/protocol.md, "Limits").
@@ -135,6 +137,9 @@ class Page:
 class Relay:
     """A relay, by HTTP. Safe from several threads: each call has a connection of its own.
 
+    A relay that the account has left names the one where it lives: the call and all later ones go
+    there, and `url` is that address. Keep it with the token.
+
     token: of a device; `join` and `create_account` set it. timeout: seconds without an answer.
     context: for an authority of one's own, `ssl.create_default_context(cafile=...)`.
     """
@@ -146,13 +151,15 @@ class Relay:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url} is not an address of the form https://HOST:PORT")
-        self.url = url
+        self._place = url
         self.token = token
-        self._parts = parts
         self._timeout = timeout
         self._context = context
-        if parts.scheme == "https" and context is None:
-            self._context = ssl.create_default_context()
+
+    @property
+    def url(self) -> str:
+        """Address of the relay where the account lives, as far as is known."""
+        return self._place
 
     # Devices
 
@@ -311,9 +318,11 @@ class Relay:
         """Yields the changes of all zones, without end: what was missed, and then each as it comes.
         Connects again after an interruption, and resumes at the cursor."""
         delay = 1.0
+        follows = 0
         while True:
             try:
                 yield from self.changes(cursor)
+                follows = 0
                 for page in self._events(cursor):
                     delay = 1.0
                     yield page
@@ -322,6 +331,9 @@ class Relay:
             except RelayError as error:
                 if error.code in _LOST_CURSOR_CODES:
                     cursor.move(None, False)
+                elif follows < _FOLLOWS_MAX and self._follow(self.url, error):
+                    follows += 1
+                    continue
                 elif error.status not in (429, 500, 502, 503, 504):
                     raise
             time.sleep(delay * random.uniform(0.5, 1.0))
@@ -329,11 +341,12 @@ class Relay:
 
     def _events(self, cursor: Cursor) -> Iterator[Page]:
         """Yields the pages of one event stream, which begins at the cursor."""
-        connection = self._connection(self._timeout)
+        place = self.url
+        connection = self._connection(place, self._timeout)
         try:
-            with _unreachable(self.url):
+            with _unreachable(place):
                 connection.request(
-                    "GET", self._target("/v1/events", {"since": cursor.token or ""}),
+                    "GET", _target(place, "/v1/events", {"since": cursor.token or ""}),
                     headers={**self._headers(), "Accept": "text/event-stream"})
                 response = connection.getresponse()
             if response.status != 200:
@@ -366,12 +379,36 @@ class Relay:
 
     # HTTP
 
-    def _connection(self, timeout: float) -> http.client.HTTPConnection:
-        host = self._parts.hostname or ""
-        if self._parts.scheme == "https":
+    def _connection(self, place: str, timeout: float) -> http.client.HTTPConnection:
+        parts = urlsplit(place)
+        host = parts.hostname or ""
+        if parts.scheme == "https":
+            context = self._context or ssl.create_default_context()
             return http.client.HTTPSConnection(
-                host, self._parts.port, timeout=timeout, context=self._context)
-        return http.client.HTTPConnection(host, self._parts.port, timeout=timeout)
+                host, parts.port, timeout=timeout, context=context)
+        return http.client.HTTPConnection(host, parts.port, timeout=timeout)
+
+    def _follow(self, former: str, error: Exception) -> bool:
+        """Goes to the relay that a refusal of the one at `former` names. Returns false if it names
+        none to which a device goes: never from https to http."""
+        if not isinstance(error, RelayError) or error.code != "accountMoved":
+            return False
+        relay = error.problem.get("relay")
+        if not isinstance(relay, str) or relay == former:
+            return False
+        try:
+            parts = urlsplit(relay)
+            is_valid = parts.hostname is not None and (parts.port is None or parts.port > 0)
+        except ValueError:
+            return False
+        if not is_valid or parts.scheme not in ("http", "https") or "@" in parts.netloc:
+            return False
+        if parts.path not in ("", "/") or parts.query or parts.fragment:
+            return False
+        if parts.scheme == "http" and former.startswith("https:"):
+            return False
+        self._place = relay
+        return True
 
     def _headers(self) -> Dict[str, str]:
         if self.token is None:
@@ -379,9 +416,6 @@ class Relay:
         if not self.token.isascii() or not self.token.isprintable():
             raise ValueError("the token has a character that no token has; give it as it was made")
         return {"Authorization": f"Bearer {self.token}"}
-
-    def _target(self, path: str, query: Mapping[str, str]) -> str:
-        return self._parts.path.rstrip("/") + path + ("?" + urlencode(query) if query else "")
 
     def _json(
         self, method: str, path: str, *, query: Optional[Mapping[str, str]] = None,
@@ -418,21 +452,26 @@ class Relay:
                     f"the request has {len(content)} bytes, and the limit is {_BODY_BYTES_MAX}; "
                     "share the fields among several records", {})
             all_headers["Content-Type"] = "application/json"
-        for attempt in range(attempts):
+        attempt = follows = 0
+        while attempt < attempts:
             is_last = attempt + 1 == attempts
             seconds = min(0.5 * 2 ** attempt, _DELAY_SECONDS_MAX)
-            connection = self._connection(self._timeout + extra_seconds)
+            place = self.url
+            connection = self._connection(place, self._timeout + extra_seconds)
             try:
-                with _unreachable(self.url):
+                with _unreachable(place):
                     connection.request(
-                        method, self._target(path, query or {}), content, all_headers)
+                        method, _target(place, path, query or {}), content, all_headers)
                     response = connection.getresponse()
                     answer = response.read(_ANSWER_BYTES_MAX + 1)
                 if len(answer) > _ANSWER_BYTES_MAX:
-                    raise RelayUnreachable(f"{self.url} answered with too much; it is no relay")
+                    raise RelayUnreachable(f"{place} answered with too much; it is no relay")
                 if 200 <= response.status < 300:
                     return answer
                 error = self._error(response, answer)
+                if follows < _FOLLOWS_MAX and self._follow(place, error):
+                    follows += 1
+                    continue
                 if is_last or not isinstance(error, RelayError) or error.status not in (429, 503):
                     raise error
                 after = response.getheader("Retry-After") or ""
@@ -444,6 +483,7 @@ class Relay:
             finally:
                 connection.close()
             time.sleep(seconds * random.uniform(0.5, 1.0))
+            attempt += 1
         raise AssertionError("the last attempt returns or raises")
 
     def _error(self, response: http.client.HTTPResponse, body: bytes) -> Exception:
@@ -506,6 +546,10 @@ def _parse_events(
             event = content
         elif name == "data":
             data += content
+
+
+def _target(place: str, path: str, query: Mapping[str, str]) -> str:
+    return urlsplit(place).path.rstrip("/") + path + ("?" + urlencode(query) if query else "")
 
 
 def _segment(text: str) -> str:
