@@ -189,9 +189,11 @@ export class Lockstep {
   /** Called by `open`. */
   constructor({ environment, relay, store, target, scrypt, ...options }) {
     this.#environment = environment;
-    this.#accounts = new Accounts(environment, relay);
+    const place = () => this.#tabs.status.relay ?? null;
+    this.#accounts = new Accounts(environment, relay, place);
     this.#codeKeys = new CodeKeys(environment.randomBytes, scrypt);
-    this.#files = new Files({ environment, relay, access: (zone) => this.#fileAccess(zone) });
+    this.#files = new Files({ environment, relay: () => place() ?? relay,
+      access: (zone) => this.#fileAccess(zone) });
     this.#store = store;
     this.#tabs = new Tabs({ ...options, environment, relay, store,
       notify: (event) => this.#notify(event) });

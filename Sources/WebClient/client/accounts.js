@@ -2,6 +2,7 @@ import { wellFormed } from "../json/utf8.js";
 import { limits } from "./limits.js";
 import { pairingRequest } from "./pairingRequest.js";
 import { interceptedBy, readProblem } from "./refusal.js";
+import { movedTo } from "./relayAddress.js";
 import { readScope } from "./scope.js";
 import { call } from "./transport/httpCall.js";
 import { readAnswer } from "./transport/messages.js";
@@ -26,10 +27,14 @@ export class RefusedError extends Error {
 export class Accounts {
   #environment;
   #relay;
+  #place;
 
-  constructor(environment, relay) {
+  /** `relay`: the address that the page names. `place`: returns that of the relay where the account
+   * lives, null if it is the same. */
+  constructor(environment, relay, place = () => null) {
     this.#environment = environment;
     this.#relay = relay;
+    this.#place = place;
   }
 
   /**
@@ -163,7 +168,7 @@ export class Accounts {
 
   /** `wrapped`: keys that the code has brought, if any. */
   async #join(path, body) {
-    const answer = await this.#request(path, { method: "POST", body });
+    const { value: answer, relay } = await this.#requestAt(path, { method: "POST", body });
     const { accountID, deviceID, token, wrapped } = answer;
     if (![accountID, deviceID, token].every((it) => typeof it === "string" && it !== "")) {
       throw new WireError("invalid device credentials");
@@ -173,22 +178,34 @@ export class Accounts {
     }
     const scope = readScope(answer.scope);
     const { deviceName } = body;
-    return { identity: { accountID, deviceID, token, deviceName, ...scope && { scope } }, wrapped };
+    const identity = { accountID, deviceID, token, deviceName, ...scope && { scope },
+      ...relay !== this.#relay && { relay } };
+    return { identity, wrapped };
   }
 
-  #call(path, request) {
-    return call(this.#environment, {
-      ...request, url: this.#relay + path, milliseconds: limits.answerMilliseconds,
-    });
+  /** Returns the answer of the relay where the account lives, and its address. */
+  async #call(path, request) {
+    let relay = this.#place() ?? this.#relay;
+    for (let follows = 0; ; follows += 1) {
+      const answer = await call(this.#environment, {
+        ...request, url: relay + path, milliseconds: limits.answerMilliseconds,
+      });
+      const refusal = answer.status === 421 ? readProblem(answer) : null;
+      const next = refusal?.code === "accountMoved" ? movedTo(relay, refusal) : null;
+      if (next === null || follows === limits.relayFollows) return { ...answer, relay };
+      relay = next;
+    }
   }
 
-  async #request(path, request) {
+  async #request(path, request) { return (await this.#requestAt(path, request)).value; }
+
+  async #requestAt(path, request) {
     const answer = await this.#call(path, request);
-    const { status, text } = answer;
+    const { status, text, relay } = answer;
     if (status < 200 || status >= 300) {
       throw new RefusedError(readProblem(answer) ?? interceptedBy(answer));
     }
-    return text === "" ? null : readObject(text);
+    return { value: text === "" ? null : readObject(text), relay };
   }
 }
 

@@ -95,6 +95,8 @@ export const limits = Object.freeze({
   reconnectObeyedMilliseconds: 300_000,
   /** The longest `Retry-After` that a device obeys. */
   retryAfterMilliseconds: 3_600_000,
+  /** Addresses to which a device follows its account at once, without being served by any. */
+  relayFollows: 5,
   connectMilliseconds: 10_000,
   /** Timeout from an open socket to its welcome. */
   helloMilliseconds: 5_000,

@@ -23,8 +23,10 @@ export class Files {
   #access;
 
   /**
-   * @param {{environment: object, relay: string, access: (zone: string) => Promise<{token: string,
-   *   keys: import("../../sealing/sealingKeys.js").SealingKeys | null, isLocked: boolean}>}} parts
+   * @param {{environment: object, relay: () => string,
+   *   access: (zone: string) => Promise<{token: string,
+   *     keys: import("../../sealing/sealingKeys.js").SealingKeys | null,
+   *     isLocked: boolean}>}} parts `relay`: returns the address of the relay to ask
    */
   constructor({ environment, relay, access }) {
     this.#environment = environment;
@@ -128,7 +130,7 @@ export class Files {
     checkAborted(signal);
     const { token, keys, isLocked } = await this.#access(zone);
     if (isLocked) throw new FileError("noKeys");
-    const calls = new ChunkCalls(this.#environment, { relay: this.#relay, token, signal });
+    const calls = new ChunkCalls(this.#environment, { relay: this.#relay(), token, signal });
     return { seal: new FileSeal(zone, keys), calls };
   }
 }

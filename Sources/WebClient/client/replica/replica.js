@@ -126,6 +126,7 @@ export class Replica {
       case "decide":
         return this.#ordered(job, () => frozen(shown(decide(this, job.decision, clock))));
       case "join": return this.#join(job.identity, job.keys);
+      case "follow": return this.#follow(job.relay);
       case "nameDevices": return this.transaction.setValue("devices", job.devices) ?? null;
       case "seal": return adoptSeals(this, job.keys);
       case "makeDeviceKey": return makeDeviceKey(this, job.secret, clock) ?? null;
@@ -198,6 +199,14 @@ export class Replica {
     if (!known) adoptEdits(this, device);
     else this.#adoptScope(known.scope);
     if (seals) writeSeals(this, seals, options);
+    return identity;
+  }
+
+  /** The account has moved to another relay. */
+  #follow(relay) {
+    if (this.identity.relay === relay) return this.identity;
+    const identity = { ...this.identity, relay };
+    this.transaction.setValue("identity", identity);
     return identity;
   }
 

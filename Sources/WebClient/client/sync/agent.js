@@ -78,6 +78,7 @@ export class Agent {
     this.#connection = new Connection({
       environment, relay, transports, engine: this.#engine, clock: this.#clock,
       onEvent: () => this.#flush(),
+      onMoved: (relay) => this.#follow(relay),
     });
   }
 
@@ -96,6 +97,17 @@ export class Agent {
     // With further keys of the same account, the device reads from the beginning.
     this.#connection.join(joined, { restarts: true });
     this.#flush();
+  }
+
+  /** Stores the address of the relay where the account lives, and then goes there. A failure of the
+   * store is handled as any other: the former relay names the address again. */
+  #follow(relay) {
+    this.#submit({ task: "follow", relay }).then((identity) => {
+      if (this.#isStopped) return;
+      this.#identity = identity;
+      this.#connection.join(identity, { restarts: true });
+      this.#flush();
+    }, () => {});
   }
 
   /** Stores the account's devices, as the relay has just listed them. */

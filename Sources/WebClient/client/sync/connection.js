@@ -1,5 +1,6 @@
 import { limits } from "../limits.js";
 import { advice, requestedDelay } from "../refusal.js";
+import { movedTo } from "../relayAddress.js";
 import { Backoff } from "../transport/backoff.js";
 import { Deadline } from "../transport/environment.js";
 import { sendLast } from "../transport/httpCall.js";
@@ -23,10 +24,14 @@ export class Connection {
   /** The last refusal with a wait. */
   pause = null;
   #environment;
+  /** Address that the page names. The account may live at another one. */
   #relay;
   #engine;
   #clock;
   #onEvent;
+  #onMoved;
+  /** Addresses to which relays have sent the device since one last served it. */
+  #moves = 0;
   #credentials = null;
   #uplink = null;
   /** A socket that is tried in parallel to a lesser transport. */
@@ -42,13 +47,16 @@ export class Connection {
   #isStopped = false;
 
   /** @param {{environment: object, relay: string, transports: string[], engine: object,
-   *   clock: object, onEvent: () => void}} options `onEvent`: called after every event */
-  constructor({ environment, relay, transports, engine, clock, onEvent }) {
+   *   clock: object, onEvent: () => void, onMoved?: (relay: string) => void}} options `onEvent`:
+   *   called after every event. `onMoved`: stores the address where the account lives, and then
+   *   calls `join` */
+  constructor({ environment, relay, transports, engine, clock, onEvent, onMoved = () => {} }) {
     this.#environment = environment;
     this.#relay = relay;
     this.#engine = engine;
     this.#clock = clock;
     this.#onEvent = onEvent;
+    this.#onMoved = onMoved;
     this.#selector = new TransportSelector(environment.WebSocket
       ? transports : transports.filter((transport) => transport !== "websocket"));
     const names = ["retry", "resume", "poll", "measure", "backlog", "planRetry", "probe"];
@@ -66,8 +74,10 @@ export class Connection {
   join(identity, { restarts = false } = {}) {
     const { accountID, deviceID, token } = identity;
     const isOtherToken = this.#credentials?.token !== token;
-    this.#credentials = { relay: this.#relay, accountID, deviceID, token };
+    this.#credentials = { relay: identity.relay ?? this.#relay, accountID, deviceID, token };
     if (!isOtherToken && this.#uplink && !restarts) return;
+    // Relays that send the device in a circle are asked again after the backoff.
+    if (this.#moves > limits.relayFollows && this.#deadlines.retry.isSet) return;
     this.#closeUplinks();
     this.#engine.offline();
     this.failure = null;
@@ -220,9 +230,13 @@ export class Connection {
         this.#samplesWanted -= 1;
         if (this.#samplesWanted > 0) this.#uplink.measureTime();
         break;
-      case "saved": engine.saved(event.id, event.answer); break;
+      case "saved":
+        this.#moves = 0;
+        engine.saved(event.id, event.answer);
+        break;
       case "saveRefused":
         engine.saveRefused(event.id, event.refusal);
+        this.#followIfMoved(event.refusal);
         if (["planRequired", "outOfScope"].includes(event.refusal.code)
           || event.refusal.isTooLarge) {
           this.#schedulePlanRetry();
@@ -237,13 +251,17 @@ export class Connection {
         engine.longPollCut();
         break;
       case "page":
+        this.#moves = 0;
         if (event.origin === servingOrigins[engine.transport]) {
           this.#selector.transportServed(this.#environment.monotonic());
         }
         if (event.origin === "fetch") this.#handleLongPollCut();
         engine.page(event.page, event.origin);
         break;
-      case "fetchRefused": engine.fetchRefused(event.refusal, event.origin); break;
+      case "fetchRefused":
+        engine.fetchRefused(event.refusal, event.origin);
+        this.#followIfMoved(event.refusal);
+        break;
       case "hint": engine.hint(event.token); break;
       case "reconnect": this.#reconnectWithin = event.within; break;
       case "failed": this.#failed(event); break;
@@ -256,7 +274,7 @@ export class Connection {
     this.pause = null;
     const { transport } = this.#selector;
     // A relay with many devices sends another value right after this.
-    if (transport === "websocket") this.#reconnectWithin = 0;
+    if (transport === "websocket") [this.#reconnectWithin, this.#moves] = [0, 0];
     this.#engine.online(transport, newest);
     if (transport === "websocket") {
       this.#selector.transportServed(this.#environment.monotonic());
@@ -291,10 +309,58 @@ export class Connection {
     this.#scheduleProbe();
   }
 
+  #followIfMoved(refusal) {
+    if (refusal.code === "accountMoved") this.#follow(refusal);
+  }
+
+  /** Goes to the relay that a refusal names, once its address is stored. */
+  #follow(refusal) {
+    const former = this.#credentials.relay;
+    const relay = movedTo(former, refusal);
+    this.#closeUplinks();
+    if (relay === null) {
+      this.#recordOutage(`the relay at ${former} says that the account has moved, and names no `
+        + "address that is followed; ask its owner", "movedNowhere");
+      this.#retryLater(refusal);
+      return;
+    }
+    this.#moves += 1;
+    const isCircle = this.#moves > limits.relayFollows;
+    this.#recordOutage(isCircle
+      ? `the relays at ${former} and ${relay} each send this device to another address; ask their `
+        + "owners where the account is"
+      : `the account lives at ${relay} now`, isCircle ? "movedInCircle" : "accountMoved");
+    if (isCircle) this.#retryLater();
+    else this.#selector.reset();
+    // Another relay has another clock.
+    this.#clock.doubt();
+    this.#onMoved(relay);
+  }
+
+  /** A page may not be allowed to use the relay where the account lives, or that relay is gone: the
+   * one that the page names may know more. */
+  #doubtAddress() {
+    if (this.#credentials.relay === this.#relay) return null;
+    const relay = this.#credentials.relay;
+    this.#credentials = { ...this.#credentials, relay: this.#relay };
+    this.#moves = 0;
+    return relay;
+  }
+
   #failed({ why, reason, refusal }) {
     this.#closeUplinks();
+    if (refusal?.code === "accountMoved") {
+      this.#follow(refusal);
+      return;
+    }
     const isOfNetwork = why === "unreachable" && !this.#environment.hasNetwork();
-    this.#recordOutage(isOfNetwork ? noNetwork : reason, refusal?.code ?? why);
+    const place = why === "unreachable" && !isOfNetwork ? this.#doubtAddress() : null;
+    if (place !== null) {
+      this.#recordOutage(`the account lives at ${place} now, which this page cannot reach `
+        + `(${reason})`, "accountMoved");
+    } else {
+      this.#recordOutage(isOfNetwork ? noNetwork : reason, refusal?.code ?? why);
+    }
     if (why === "transport") this.#selector.transportFailed(this.#environment.monotonic());
     if (why === "barred") {
       this.failure = { code: "barred", reason: `${reason}, for a reason that is not known here` };
@@ -305,7 +371,10 @@ export class Connection {
       return;
     }
     // A failed transport is a fault of the path, which other devices may not have met.
-    const spread = why === "transport" ? 0 : this.#reconnectWithin;
+    this.#retryLater(refusal, why === "transport" ? 0 : this.#reconnectWithin);
+  }
+
+  #retryLater(refusal = null, spread = 0) {
     this.#deadlines.retry.set(this.#nextDelay(refusal, spread), () => {
       this.#connect();
       this.#onEvent();
@@ -415,6 +484,10 @@ export class Connection {
       this.#probe = null;
       if (event.refusal && advice(event.refusal) === "askPerson") {
         this.#fail(event.refusal);
+        return;
+      }
+      if (event.refusal?.code === "accountMoved") {
+        this.#follow(event.refusal);
         return;
       }
       this.#tryBetter();

@@ -16,6 +16,9 @@
  *
  * `reasonCode`: the reason for programs, such as the code of a refusal, "network" (the browser has
  * none), "transport" or "lost" (the connection), "barred" (by an unknown refusal) or "store".
+ * `accountMoved`: the account lives at `relay` now; the device goes there, or the page cannot.
+ *
+ * `relay`: address of the relay to which the account has moved; null: that of the page's option.
  *
  * @typedef {{state: string, reason: string | null, reasonCode: string | null,
  *   since: number | null, waiting: number, lastSync: number | null, transport: string | null,
@@ -24,7 +27,8 @@
  *   needsKeys: boolean, lockedZones: string[], blockedZones: string[], zonesOutOfScope: string[],
  *   clockOffset: number | null,
  *   isDurable: boolean, storeReason: string | null, accountID: string | null,
- *   deviceID: string | null, scope: import("../scope.js").Scope | null}} Status
+ *   deviceID: string | null, relay: string | null,
+ *   scope: import("../scope.js").Scope | null}} Status
  */
 
 /**
@@ -66,6 +70,7 @@ export function statusOf({ engine, connection, isLoaded, identity, lastSync, sto
     storeReason: store.reason,
     accountID: identity?.accountID ?? null,
     deviceID: identity?.deviceID ?? null,
+    relay: identity?.relay ?? null,
     scope: identity?.scope ?? null,
   };
 }

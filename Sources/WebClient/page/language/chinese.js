@@ -539,6 +539,14 @@ export const chinese = Object.freeze({
   "Changes that no other device has would be lost. Sync first.": "尚未出现在其他设备上的更改将会丢失。请先同步。",
   "Lockstep is closed in this tab. Reload the page.": "Lockstep 已在此标签页中关闭。请重新加载页面。",
   "Nothing is asked about that any more.": "此项已不需要选择。",
+  ["The account lives on another relay now. Open that relay's page, and pair this browser "
+    + "there."]:
+    "账户现在位于另一个中继。请打开那个中继的页面，并在那里配对此浏览器。",
+  "Two relays send this browser to each other. Ask their owners where the account is.":
+    "两个中继让此浏览器来回转。请向它们的管理者询问账户在哪里。",
+  ["The account has moved to another relay, whose address is not known here. Ask the relay's "
+    + "owner."]:
+    "账户已迁移到另一个中继，但此处不知道其地址。请询问中继的管理者。",
   "Pair this browser with an account first.": "请先将此浏览器与账户配对。",
   ["That code is wrong, used or too old. Ask for a new one where it came from: at the "
       + "other device, or at the relay's owner."]:

@@ -563,6 +563,14 @@ export const japanese = Object.freeze({
   "Changes that no other device has would be lost. Sync first.": "ほかのデバイスにない変更が失われます。先に同期してください。",
   "Lockstep is closed in this tab. Reload the page.": "このタブの Lockstep は終了しています。ページを再読み込みしてください。",
   "Nothing is asked about that any more.": "この項目については、もう選ぶ必要がありません。",
+  ["The account lives on another relay now. Open that relay's page, and pair this browser "
+    + "there."]:
+    "アカウントは現在、別のリレーにあります。そのリレーのページを開き、そこでこのブラウザをペアリングしてください。",
+  "Two relays send this browser to each other. Ask their owners where the account is.":
+    "2 つのリレーが、このブラウザを互いに案内しています。アカウントの場所を管理者に確認してください。",
+  ["The account has moved to another relay, whose address is not known here. Ask the relay's "
+    + "owner."]:
+    "アカウントは別のリレーに移動しましたが、ここではアドレスが分かりません。リレーの管理者に確認してください。",
   "Pair this browser with an account first.": "先に、このブラウザをアカウントとペアリングしてください。",
   ["That code is wrong, used or too old. Ask for a new one where it came from: at the "
       + "other device, or at the relay's owner."]:

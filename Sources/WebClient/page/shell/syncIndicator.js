@@ -28,17 +28,19 @@ export class SyncIndicator {
 
   show() {
     const { status, now, minutesAhead } = this.#controller;
-    const { tone, short, lines, canSync, again } = syncText(status, now, minutesAhead);
+    const { tone, short, lines, canSync, again, relay = null } = syncText(status, now,
+      minutesAhead);
     setAttribute(this.node, "data-tone", tone);
     setAttribute(this.node, "data-state", status.state);
     setAttribute(this.panel, "data-tone", tone);
     setText(this.#words, short);
     setAttribute(this.node, "aria-label", t("Sync: {short}. Show more", { short }));
     setText(this.#panelTitle, short);
-    const text = lines.join("\n");
+    const text = [...lines, relay].join("\n");
     if (text !== this.#shown) {
       this.#shown = text;
-      this.#lines.replaceChildren(...lines.map((line) => element("p", {}, line)));
+      this.#lines.replaceChildren(...lines.map((line) => element("p", {}, line)),
+        ...relay === null ? [] : [element("p", {}, element("a", { href: relay }, relay))]);
     }
     show(this.#now, canSync);
     setText(this.#now, again);

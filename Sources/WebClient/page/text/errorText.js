@@ -57,8 +57,14 @@ const clientTexts = {
   keysChanged: () => t("Another device has just changed the keys. Try again."),
   labelTaken: () => t("Another device has this name already. Choose another one."),
   network: () => t("This browser has no network."),
+  accountMoved: () => t("The account lives on another relay now. Open that relay's page, and pair "
+    + "this browser there."),
   noKeys: () => t("The relay has given no keys for that code, and this browser has not joined. "
     + "Make a new code on the other device."),
+  movedInCircle: () => t("Two relays send this browser to each other. Ask their owners where the "
+    + "account is."),
+  movedNowhere: () => t("The account has moved to another relay, whose address is not known here. "
+    + "Ask the relay's owner."),
   notPaired: () => t("Pair this browser with an account first."),
   nothingToDecide: () => t("Nothing is asked about that any more."),
   nothingToDelete: () => t("That is not there any more."),

@@ -23,14 +23,17 @@ function transportText(transport) {
  *
  * @param {object} status value of `lockstep.status`
  * @param {number} now relay time
- * @returns {{tone: string, short: string, lines: string[], canSync: boolean, again: string}}
+ * @returns {{tone: string, short: string, lines: string[], canSync: boolean, again: string,
+ *   relay?: string}} `relay`: address of the relay where the account lives, if this page
+ *   cannot go there by itself
  */
 export function syncText(status, now, minutesAhead) {
   const { tone, short, lines = [], canSync = true } = statusTexts[status.state](status, now,
     minutesAhead);
   const { parkedCount, setAsideCount, unreadableCount } = status;
   const again = parkedCount + setAsideCount + unreadableCount > 0 ? t("Try again") : t("Sync now");
-  return { tone, short, canSync, again,
+  const relay = status.reasonCode === "accountMoved" ? status.relay ?? null : null;
+  return { tone, short, canSync, again, ...relay !== null && { relay },
     lines: [...lines, ...others(status, now, minutesAhead)].filter(Boolean) };
 }
 

@@ -19,7 +19,7 @@ export class ChunkRelay {
       ...systemEnvironment(), fetch: (url, request) => this.#fetch(url, request),
       setTimer: (act) => setTimeout(act, 0),
     };
-    return new Files({ environment, relay: "http://relay.test",
+    return new Files({ environment, relay: () => "http://relay.test",
       access: async () => ({ token: "token", keys, isLocked }) });
   }
 
