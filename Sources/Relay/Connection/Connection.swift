@@ -240,7 +240,7 @@ struct Connection: Sendable {
     // A guessed token is charged to the address; a failing store is not the client's fault.
     if refusal.code != .badToken { channel.refundAddress(&services) }
     if socket != nil {
-      socket?.close(refusal, &channel, &services)
+      socket?.refuseSignIn(refusal, &channel, &services)
     } else {
       http?.value.refuseSignIn(refusal, &channel, &services)
     }

@@ -535,7 +535,8 @@ struct WebSocketConnection: Sendable {
     requests -= 1
     switch result {
     case .success: sendRefusal(batch.text, StoreHealth.mismatch, &channel, &services)
-    case .failure(let refusal) where refusal.code == .badToken: close(refusal, &channel, &services)
+    case .failure(let refusal) where [.badToken, .accountMoved].contains(refusal.code):
+      close(refusal, &channel, &services)
     case .failure(let refusal): sendRefusal(batch.text, refusal, &channel, &services)
     }
   }
@@ -643,7 +644,19 @@ struct WebSocketConnection: Sendable {
     _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
     services.count(refusal.code)
+    // A close frame has no room for the address.
+    if refusal.relay != nil { sendMessage(.error(id: nil, refusal), &channel, &services) }
     close(code: refusal.code.closeCode ?? 4400, refusal.detail, &channel, &services)
+  }
+
+  /// Refuses the token of a hello. An account that is still arriving will be here in a moment.
+  mutating func refuseSignIn(
+    _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard refusal.code == .accountMoving else { return close(refusal, &channel, &services) }
+    sendRefusal(nil, refusal, &channel, &services)
+    let code = RefusalCode.overloaded.closeCode ?? 1013
+    close(code: code, refusal.detail, &channel, &services)
   }
 
   private mutating func close(

@@ -279,15 +279,22 @@ extension RelayNode {
     }
   }
 
-  /// Ends a connection whose device is no longer valid.
-  private mutating func endSession(_ slot: Hub.Slot) {
-    connections[slot].endSession(RelayServices.notSignedIn, &services)
+  /// Ends a connection whose device is not served here any more.
+  private mutating func endSession(
+    _ slot: Hub.Slot, _ refusal: Refusal = RelayServices.notSignedIn
+  ) {
+    connections[slot].endSession(refusal, &services)
     removeIfClosed(slot)
   }
 
   mutating func handleAccountRemoval(_ account: AccountID) {
+    endSessions(of: account, RelayServices.notSignedIn)
+  }
+
+  /// Ends the account's connections: it was removed, or it lives on another relay.
+  mutating func endSessions(of account: AccountID, _ refusal: Refusal) {
     services.membershipChanges.recordChange(account)
-    for slot in members(of: account) { endSession(slot) }
+    for slot in members(of: account) { endSession(slot, refusal) }
   }
 
   /// Applies a new plan. Requests that were admitted before may finish; later ones need the new

@@ -326,6 +326,8 @@ extension RelayNode {
       }
     case .failure(let refusal) where refusal.code == .badToken:
       handleRevocation(account, device, by: nil)
+    case .failure(let refusal) where refusal.code == .accountMoved:
+      endSessions(of: account, refusal)
     // The next check of the account's `membershipVersion` asks again.
     case .success, .failure:
       services.hub.invalidateMembership(of: account)
@@ -372,7 +374,8 @@ extension RelayNode {
     peerRelays.continueCheck(&services)
   }
 
-  /// Handles what the store has of these accounts; those that are missing were removed.
+  /// Handles what the store has of these accounts. Those that are missing were removed, or have
+  /// moved to another relay: the tokens of their devices show which.
   private mutating func handleVersions(_ versions: [AccountVersion], of accounts: [AccountID]) {
     var gone = Set(accounts)
     for version in versions {
@@ -382,7 +385,7 @@ extension RelayNode {
         rereadMembership(of: version.account)
       }
     }
-    for account in accounts where gone.contains(account) { handleAccountRemoval(account) }
+    for account in accounts where gone.contains(account) { rereadMembership(of: account) }
   }
 
   /// Handles a store that was set back behind this relay. Connected devices reconnect, and learn by

@@ -124,6 +124,11 @@ package enum StoreWork {
       .subscribed(account, device, all)
     case (.removeAccount(let account), .done), (.removeAccount(let account), .removing):
       .accountRemoved(account)
+    case (.move(.freeze(let account, _)), .frozen), (.move(.activate(let account, _)), .done),
+      (.move(.departAgain(let account, _, _)), .done):
+      .remoteMembershipChange(account)
+    case (.move(.thaw(let move)), .done), (.move(.depart(let move, _)), .done):
+      .remoteMembershipChange(move.account)
     // Nothing changed.
     case (.save, _), (.deleteZone, _), (.deleteZoneRest, _), (.revokeDevice, _), (.setPlan, _),
       (.putSubscription, _),
