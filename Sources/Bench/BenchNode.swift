@@ -146,7 +146,7 @@ package struct BenchNode: FleetNode, ~Copyable {
     case .storeFailed(let error):
       result.failures.append("device \(agent): \(error)")
     case .edited, .answered, .read, .statusRead, .synced, .stopped, .chunkAdded, .chunkRead,
-      .chunkProgress, .switched, .transacted, .joined, .stateRead, .milestone:
+      .chunkProgress, .switched, .transacted, .joined, .moved, .stateRead, .milestone:
       break
     }
   }

@@ -33,7 +33,8 @@ struct NamesSchedule {
         isWanted = true
       }
       if unnamed.count > Self.unnamedMax { unnamed = [] }
-    case .edited, .transacted, .joined, .answered, .switched, .read, .stateRead, .statusRead,
+    case .edited, .transacted, .joined, .moved, .answered, .switched, .read, .stateRead,
+      .statusRead,
       .chunkAdded, .chunkRead, .chunkProgress, .milestone, .storeFailed, .stopped:
       break
     }

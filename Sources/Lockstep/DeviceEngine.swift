@@ -66,6 +66,7 @@ final class DeviceEngine: Sendable {
           state.identity = identity
           // The next status is reported after this. The last one fails for lack of an account.
           if case .failed = state.status.state { state.status.state = .starting }
+        case .moved(let identity): state.identity = identity
         default: break
         }
         let handler = report.order.flatMap {
@@ -164,12 +165,14 @@ final class DeviceEngine: Sendable {
     }
   }
 
-  /// Returns the home's identity. The relay may have moved to another address since.
+  /// Returns the home's identity. The relay may have moved to another address since. One that the
+  /// account has left is not the account's any more, whatever the app names.
   private static func identity(in store: SQLiteReplicaStore, _ relay: RelayAddress?)
     throws(StorageError) -> HomeIdentity?
   {
     guard var identity = try store.identity() else { return nil }
-    if let relay, identity.relay != relay.url {
+    let former = FormerRelays(try store.value(FormerRelays.key))
+    if let relay, identity.relay != relay.url, !former.contains(relay.url) {
       identity.relay = relay.url
       try store.write([.setIdentity(identity)])
     }
@@ -357,7 +360,7 @@ extension AgentReport {
       .read(let id, _), .stateRead(let id, _), .statusRead(let id, _), .chunkAdded(let id, _),
       .chunkRead(let id, _), .synced(let id, _), .joined(let id, _):
       id
-    case .ready, .changed, .chunkProgress, .milestone, .status, .storeFailed, .stopped: nil
+    case .ready, .moved, .changed, .chunkProgress, .milestone, .status, .storeFailed, .stopped: nil
     }
   }
 }

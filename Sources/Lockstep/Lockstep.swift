@@ -128,7 +128,8 @@ public final class Lockstep: Sendable {
   /// unsent changes are sent.
   ///
   /// - Parameters:
-  ///   - code: A code, or the link that contains it; only a link to the relay of `open`.
+  ///   - code: A code, or the link that contains it; only a link to the relay of `open`, or to the
+  ///     one to which the account has moved.
   ///   - deviceName: Name of this device, for people.
   ///   - sealed: As in `createAccount`, for a code of the relay's owner to an account that has no
   ///     other device and no records yet; without effect in any other account.
@@ -140,7 +141,7 @@ public final class Lockstep: Sendable {
   ///   keys: the device has not joined, and needs a new code.
   public func join(code: String, deviceName: String, sealed: Bool = true) async throws {
     let typed = try TypedCode(code)
-    if let other = typed.relay, other != relay {
+    if let other = typed.relay, other != relay, other.url != engine.identity?.relay {
       throw LockstepError.invalidCode(
         reason: "the link is of the relay \(other.url), and this home was opened for \(relay.url): "
           + "open it for that relay")
@@ -166,8 +167,9 @@ public final class Lockstep: Sendable {
       return try client.newDevice(
         code: code, deviceName: deviceName, former: former?.credentials, held, sealsNew: sealed)
     }
+    // A former relay of the account may have sent the device on.
     let identity = HomeIdentity(
-      relay: relay.url, credentials: device.credentials, deviceName: deviceName)
+      relay: client.relay.url, credentials: device.credentials, deviceName: deviceName)
     let report = try await engine.perform({ .join($0, identity, device.keys) })
     guard case .joined(_, let result) = report else { throw LockstepError.closed }
     guard case .failure(let failure) = result else { return }
@@ -307,7 +309,8 @@ public final class Lockstep: Sendable {
   ) async throws -> Value {
     guard !engine.hasEnded else { throw LockstepError.closed }
     guard let identity = engine.identity else { throw LockstepError.notJoined }
-    let call = RelayClient(relay: relay, trust: engine.trust)
+    let place = RelayAddress(url: identity.relay) ?? relay
+    let call = RelayClient(relay: place, trust: engine.trust)
     return try await Self.onThread(isCancellable: true) {
       try body(call, identity.credentials.token)
     }

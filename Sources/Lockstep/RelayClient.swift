@@ -9,21 +9,52 @@ import Synchronization
   import LockstepEventLoop
 #endif
 
-/// Single requests to a relay. Each call blocks until the answer.
+/// Single requests to a relay. Each call blocks until the answer. A relay that an account has left
+/// names its new address; that and all further calls of this client and its copies go there.
 package struct RelayClient: Sendable {
-  package let relay: RelayAddress
+  private let place: Place
   /// Trust policy for the relay's certificate, if the address uses TLS.
   package var trust: Trust
 
   package init(relay: RelayAddress, trust: Trust) {
-    self.relay = relay
+    place = Place(relay)
     self.trust = trust
   }
+
+  private final class Place: Sendable {
+    let relay: Mutex<RelayAddress>
+    init(_ relay: RelayAddress) { self.relay = Mutex(relay) }
+  }
+
+  /// Address of the relay: that of `init`, or the one to which the account has moved since.
+  package var relay: RelayAddress { place.relay.withLock { $0 } }
 
   /// Returns the response, whatever its status.
   package func answer(_ request: HTTPCallRequest) throws(LockstepError) -> (
     status: Int, body: [UInt8]
   ) {
+    for _ in 0...Limits.relayFollows {
+      let relay = relay
+      let (status, body) = try answer(request, from: relay)
+      guard status == RefusalCode.accountMoved.status,
+        let refusal = Refusal.problem(body, status: status), refusal.code == .accountMoved
+      else { return (status, body) }
+      do throws(MoveFault) {
+        let next = try relay.successor(refusal)
+        place.relay.withLock { $0 = next }
+      } catch {
+        throw .refused(reason: error.explanation(relay))
+      }
+    }
+    throw .refused(
+      reason: localized(
+        "the relay at {relay} and others send each other's devices in a circle; ask their owners "
+          + "where the account is", ["relay": relay.link]))
+  }
+
+  private func answer(
+    _ request: HTTPCallRequest, from relay: RelayAddress
+  ) throws(LockstepError) -> (status: Int, body: [UInt8]) {
     let report: HTTPCallReport
     do throws(SystemFault) {
       report = try DevicePlatform.outcome(

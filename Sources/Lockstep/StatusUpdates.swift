@@ -66,7 +66,7 @@ final class StatusSubscription: Sendable {
     let signal = signal
     number = engine.listen { report in
       switch report {
-      case .status, .ready, .joined, .stopped: signal.send()
+      case .status, .ready, .joined, .moved, .stopped: signal.send()
       default: break
       }
     }

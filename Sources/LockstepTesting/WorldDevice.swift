@@ -119,7 +119,7 @@ final class WorldDevice {
     case .changed: changes += 1
     case .transacted(_, let result): self.result = result
     case .edited(_, let result): decision = result
-    case .joined, .answered, .switched, .read, .stateRead, .chunkAdded, .chunkRead,
+    case .joined, .moved, .answered, .switched, .read, .stateRead, .chunkAdded, .chunkRead,
       .chunkProgress, .milestone, .storeFailed, .stopped:
       break
     }

@@ -494,6 +494,8 @@ package enum Limits {
   /// Ceilings of the backoff with full jitter: first and maximum.
   @usableFromInline package static let backoffFirstMilliseconds: Int64 = 500
   @usableFromInline package static let backoffMilliseconds: Int64 = 30_000
+  /// Addresses to which a device follows its account at once, without being served by any of them.
+  @usableFromInline package static let relayFollows = 5
   @usableFromInline package static let connectMilliseconds: Int64 = 10_000
   /// Timeout for the answer to a save or a fetch.
   @usableFromInline package static let answerMilliseconds: Int64 = 15_000

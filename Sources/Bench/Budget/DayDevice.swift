@@ -166,7 +166,8 @@ final class DayDevice {
       faults.append("\(failure)")
       readNextChunk(afterOne: true)
     case .storeFailed(let error): faults.append("\(error)")
-    case .transacted, .joined, .stateRead, .switched, .read, .chunkProgress, .stopped, .milestone:
+    case .transacted, .joined, .moved, .stateRead, .switched, .read, .chunkProgress, .stopped,
+      .milestone:
       break
     }
   }

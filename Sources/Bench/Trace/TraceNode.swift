@@ -164,7 +164,7 @@ package struct TraceNode: FleetNode, ~Copyable {
     case .edited(_, .failure(let failure)): fail("\(Self.name(agent)): \(failure)")
     case .edited, .changed, .milestone: recordMilestone(report, from: agent, at: moment)
     case .answered, .read, .statusRead, .synced, .stopped, .chunkAdded, .chunkRead, .chunkProgress,
-      .switched, .transacted, .joined, .stateRead:
+      .switched, .transacted, .joined, .moved, .stateRead:
       break
     }
   }

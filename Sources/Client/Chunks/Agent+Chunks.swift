@@ -338,6 +338,7 @@ extension Agent {
         let delay = chunks.fetches[index].backoff.next(
           retryAfterMilliseconds: retryAfter, random: &random)
         chunks.fetches[index].resumeAt = moment.instant.advanced(milliseconds: delay)
+      case .follow(let refusal): follow(refusal, at: moment)
       case .discard: removeFiles([number])
       case .end(let failure): downloadEnded(index, failure, at: moment)
       }
@@ -478,6 +479,7 @@ extension Agent {
         deadlines.set(
           .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
       case .fail(let refusal): fail(refusal, at: moment)
+      case .follow(let refusal): follow(refusal, at: moment)
       }
     }
     // A check that no change waits for does not count as work until it finds a missing chunk.
@@ -488,10 +490,13 @@ extension Agent {
     checkChunks(at: moment)
   }
 
-  /// Creates the connections to the relay that the home names.
+  /// Creates the connections to the relay that the home names. Downloads continue on them.
   mutating func makeChunkConnections(to relay: RelayAddress) {
     stopUploads()
-    stopDownloads(because: .unreachable(reason: "the home was reloaded"))
+    for index in chunks.fetches.indices where chunks.fetches[index].connection != nil {
+      chunks.fetches[index].connection = nil
+      chunks.fetches[index].download.connectionBroken("the home was reloaded")
+    }
     for index in chunks.downloadConnections.indices {
       chunks.downloadConnections[index].close(&chunks.output)
     }

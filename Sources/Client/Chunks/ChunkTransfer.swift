@@ -53,6 +53,8 @@ struct ChunkTransfer {
     case hold
     /// Sync is stopped until a user acts.
     case fail(Refusal)
+    /// The account has moved to the relay that the refusal names.
+    case follow(Refusal)
   }
 
   enum Upload: Hashable {
@@ -205,6 +207,7 @@ struct ChunkTransfer {
   private mutating func handleRefusal(_ refusal: Refusal?) {
     guard let refusal else { return pause(nil) }
     if refusal.code == .badToken { return pending.append(.fail(refusal)) }
+    if refusal.code == .accountMoved { pending.append(.follow(refusal)) }
     guard refusal.code.advice == .askPerson || refusal.code == .bodyTooLarge else {
       return pause(refusal.retryAfterMilliseconds)
     }

@@ -19,6 +19,8 @@ struct DeviceChunkDownload {
     case resume
     /// Waits, until `retry`.
     case wait(retryAfterMilliseconds: Int64?)
+    /// The account has moved to the relay that the refusal names.
+    case follow(Refusal)
     /// Discards the bytes that were written.
     case discard
     /// The download has ended. nil: the file is complete, and is the chunk.
@@ -189,7 +191,10 @@ struct DeviceChunkDownload {
     if status == 404 { return fail(.unavailable) }
     // The range is not the requested one: request the whole chunk again.
     let isOtherRange = status == 206 || status == 416
-    guard refusal.code.advice == .retry || isOtherRange else { return fail(.refused(refusal)) }
+    if refusal.code == .accountMoved { pending.append(.follow(refusal)) }
+    guard [.retry, .followRelay].contains(refusal.code.advice) || isOtherRange else {
+      return fail(.refused(refusal))
+    }
     if isOtherRange {
       if received > 0 { pending.append(.discard) }
       received = 0

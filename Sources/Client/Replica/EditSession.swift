@@ -141,6 +141,7 @@ extension ReplicaState {
     let before = device
     self.identity = identity
     transaction.setIdentity(identity)
+    transaction.setValue(FormerRelays.key, nil)
     try adoptScope()
     // Edits may be due now that were left to other devices.
     guard isFirst else { return try loadDueEdits() }
@@ -149,5 +150,17 @@ extension ReplicaState {
       transaction.put(entry)
       try transaction.put(try record(of: entry, tag: 0))
     }
+  }
+
+  /// Stores the address of the relay to which the account has moved, and the one that it has left.
+  mutating func follow(_ relay: String) throws(StorageError) -> LoadedHome {
+    guard var identity else { return try loadedHome() }
+    var former = FormerRelays(try transaction.store.value(FormerRelays.key))
+    former.leave(identity.relay, for: relay)
+    identity.relay = relay
+    self.identity = identity
+    transaction.setIdentity(identity)
+    transaction.setValue(FormerRelays.key, former.text)
+    return try loadedHome()
   }
 }

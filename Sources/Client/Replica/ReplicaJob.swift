@@ -32,7 +32,7 @@ package struct ReplicaJob: Sendable {
     switch task {
     case .edit, .transact, .decide, .freezeBatch: true
     case .apply(let arrivals): arrivals.reduce(0) { $0 + $1.recordCount } <= Self.shortRecords
-    case .load, .join, .perform, .show, .nameDevices, .setSyncing, .seal, .answerRestore,
+    case .load, .follow, .join, .perform, .show, .nameDevices, .setSyncing, .seal, .answerRestore,
       .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .refuseBatch, .setAside,
       .retryRefused, .forgetCursor, .bringBack, .chunks, .makeDeviceKey,
       .reseal:
@@ -56,6 +56,8 @@ package struct ReplicaOutcome: Sendable {
 
 enum ReplicaTask: Sendable {
   case load
+  /// Stores the address of the relay to which the account has moved.
+  case follow(relay: String)
   case edit(OrderID, EditRequest)
   case transact(OrderID, EditScript)
   /// Joins, with the keys of sealed zones; or does neither.
@@ -105,8 +107,9 @@ extension ReplicaTask {
   var isApplication: Bool {
     switch self {
     case .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack: true
-    case .load, .edit, .transact, .join, .decide, .perform, .show, .nameDevices, .setSyncing, .seal,
-      .answerRestore, .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .freezeBatch,
+    case .load, .follow, .edit, .transact, .join, .decide, .perform, .show, .nameDevices,
+      .setSyncing, .seal, .answerRestore, .makeDueEdits, .readRecord, .readState, .readRecords,
+      .readAll, .freezeBatch,
       .chunks, .makeDeviceKey, .reseal:
       false
     }
@@ -148,6 +151,7 @@ enum Arrival: Hashable, Sendable {
 
 enum ReplicaResult: Sendable {
   case loaded(LoadedHome)
+  case followed(LoadedHome)
   case edited(OrderID, Result<Record, EditFailure>)
   case transacted(OrderID, Result<[Record], EditFailure>)
   case joined(OrderID, Result<LoadedHome, EditFailure>)

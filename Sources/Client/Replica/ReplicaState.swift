@@ -124,6 +124,7 @@ struct ReplicaState {
     case .load:
       retryParked { $0.wasIntercepted }
       return .loaded(try loadedHome())
+    case .follow(let relay): return .followed(try follow(relay))
     case .edit(let order, let request):
       return .edited(order, try edit(request, job.clock))
     case .transact(let order, let script):
@@ -220,7 +221,7 @@ struct ReplicaState {
     return .success(try loadedHome())
   }
 
-  private func loadedHome() throws(StorageError) -> LoadedHome {
+  func loadedHome() throws(StorageError) -> LoadedHome {
     LoadedHome(
       identity: identity, position: position, clockOffset: try number(ReplicaState.offsetKey),
       lastSync: lastSync,

@@ -10,6 +10,8 @@ extension Agent {
   struct PendingJob: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case load
+      /// Stores the address to which the account has moved.
+      case following
       case order(OrderID)
       case transacting(OrderID)
       case joining(OrderID)
@@ -131,6 +133,9 @@ extension Agent {
         engine.unblockZones()
         homeLoaded(found, outcome.outbox, at: moment)
       }
+      if case .followed(let found) = result {
+        relayFollowed(found, outcome.outbox, at: moment)
+      }
       engine.finished(
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
       if case .switched(_, _, let position?) = result {
@@ -165,12 +170,12 @@ extension Agent {
       report(.answered(order, answer))
     case .switched(let order, let switched, _): report(.switched(order, switched))
     case .read(let order, let records): report(.read(order, .success(records)))
-    case .loaded, .applied, .chunks, .done: break
+    case .loaded, .followed, .applied, .chunks, .done: break
     }
   }
 
-  private mutating func homeLoaded(
-    _ found: LoadedHome, _ outbox: OutboxSummary, at moment: Moment
+  mutating func homeLoaded(
+    _ found: LoadedHome, _ outbox: OutboxSummary, connects: Bool = true, at moment: Moment
   ) {
     let isFirst = home == nil
     home = found
@@ -197,7 +202,7 @@ extension Agent {
       relay: relay, account: identity.credentials.account, device: identity.credentials.device,
       token: identity.credentials.token)
     startChunks(at: moment)
-    connect(at: moment)
+    if connects { connect(at: moment) }
   }
 
   /// Minimum wait after a failure of the store.
@@ -219,11 +224,11 @@ extension Agent {
     case .chunk(let purpose): chunkJobFailed(purpose, error, at: moment)
     case .dueEdits:
       dueEditsDeferredUntil = moment.instant.advanced(milliseconds: Agent.storeRetryMilliseconds)
-    case .load, .sync, .note: break
+    case .load, .following, .sync, .note: break
     }
     let isSync =
       switch job.kind {
-      case .load, .sync: true
+      case .load, .following, .sync: true
       case .chunk(let purpose): job.hasOffer || purpose.unblocksChanges
       case .order, .transacting, .joining, .readingState, .answered, .read, .dueEdits, .note,
         .switching:

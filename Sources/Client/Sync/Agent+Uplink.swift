@@ -5,7 +5,8 @@ import LockstepWire
 /// Connecting, events of the uplink, and the handling of its failures.
 extension Agent {
   mutating func connect(at moment: Moment) {
-    guard isNetworkOn, !isStopping, failure == nil, uplink == nil, let credentials else { return }
+    guard isNetworkOn, !isStopping, failure == nil, uplink == nil, !isFollowing, let credentials
+    else { return }
     if case .asleep = rest { rest = .awake }
     deadlines.clear(.retry)
     switch transportSelector.transport {
@@ -59,10 +60,12 @@ extension Agent {
       samplesWanted -= 1
       if samplesWanted > 0 { uplink?.measureTime(at: moment.instant, &output) }
     case .saved(let id, let answer):
+      moves = 0
       reportAnswered(id, answer, at: moment)
       engine.saved(id, answer)
     case .saveRefused(let id, let refusal):
       engine.saveRefused(id, refusal)
+      followIfMoved(refusal, at: moment)
       guard refusal.code == .planRequired || refusal.code == .outOfScope else { return }
       deadlines.set(
         .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
@@ -75,11 +78,14 @@ extension Agent {
       cutLongPoll = CutLongPoll(heldMilliseconds: milliseconds)
       engine.longPollCut()
     case .page(let page, let origin):
+      moves = 0
       if origin == workingOrigin { transportSelector.transportServed(at: moment.instant) }
       if origin == .fetch { confirmLongPollCut(at: moment) }
       reportReceived(page)
       engine.page(page, origin)
-    case .fetchRefused(let refusal, let origin): engine.fetchRefused(refusal, origin)
+    case .fetchRefused(let refusal, let origin):
+      engine.fetchRefused(refusal, origin)
+      followIfMoved(refusal, at: moment)
     case .hint(let token): engine.hint(token)
     case .reconnectWithin(let milliseconds): reconnectWithin = milliseconds
     case .failed(let failure): uplinkFailed(failure, at: moment)
@@ -125,6 +131,7 @@ extension Agent {
     catchUpDeadline = now.advanced(milliseconds: Limits.catchUpMilliseconds)
     engine.online(transportSelector.transport, newest: newest)
     if transportSelector.transport == .webSocket {
+      moves = 0
       transportSelector.transportServed(at: now)
       // On a socket, several measurements to choose from cost almost nothing.
       samplesWanted = Limits.clockSamples
@@ -147,6 +154,7 @@ extension Agent {
       transportSelector.transportFailed(at: moment.instant)
     case .refused(let refusal):
       if refusal.code.advice == .askPerson { return fail(refusal, at: moment) }
+      if refusal.code == .accountMoved { return follow(refusal, at: moment) }
       retryAfter = refusal.retryAfterMilliseconds
     case .barred: return failBarred(failed.reason, at: moment)
     }
@@ -311,8 +319,9 @@ extension Agent {
       uplinkOnline(newest: newest, at: moment)
     case .failed(let failed):
       probe = nil
-      if case .refused(let refusal) = failed.kind, refusal.code.advice == .askPerson {
-        return fail(refusal, at: moment)
+      if case .refused(let refusal) = failed.kind {
+        if refusal.code.advice == .askPerson { return fail(refusal, at: moment) }
+        if refusal.code == .accountMoved { return follow(refusal, at: moment) }
       }
       if case .barred = failed.kind { return failBarred(failed.reason, at: moment) }
       tryBetter(at: moment)

@@ -69,6 +69,8 @@ package struct Agent: Node {
   /// Set until it is known if the relay is reachable.
   var cutLongPoll: CutLongPoll?
   var chunks: ChunkCoordinator
+  /// Number of addresses to which relays have sent the device since one last served it.
+  var moves = 0
   var reported = AgentStatus()
 
   /// Connection of a device that is woken by pushes. The arrows name the legal next states.

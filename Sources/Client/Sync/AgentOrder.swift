@@ -110,6 +110,8 @@ package enum AgentReport: Sendable {
   case transacted(OrderID, Result<[Record], EditFailure>)
   /// The home is a device of the account; or nothing was changed.
   case joined(OrderID, Result<HomeIdentity, EditFailure>)
+  /// The account has moved to another relay, whose address the home has now.
+  case moved(HomeIdentity)
   /// Result of an app; that of an order is durable. Or nothing was done.
   case answered(OrderID, Result<AppView, EditFailure>)
   /// The setting applies, also after restarts; true if it was different before.

@@ -33,6 +33,8 @@ struct SocketUplink {
   /// Compression of large messages; nil if the relay accepts none.
   var deflate: DeflateTerms.Sending?
   private var nextRequest: UInt64 = 0
+  /// Answer to the handshake that names another relay, until it is complete.
+  private var movedAnswer: (head: HTTPResponseHead, body: [UInt8])?
   /// Last error that the relay reported, for the close that may follow.
   private var reportedError: Refusal?
 
@@ -261,8 +263,9 @@ extension RandomNumberGenerator {
 extension SocketUplink {
   mutating func readHandshake(at now: Instant, _ output: inout UplinkOutput) {
     guard case .handshaking(var parser, let key) = stage else { return }
-    var head: HTTPResponseHead?
-    var body: [UInt8] = []
+    var head = movedAnswer?.head
+    var body = movedAnswer?.body ?? []
+    var isComplete = false
     do {
       while let event = try parser.next() {
         switch event {
@@ -272,8 +275,8 @@ extension SocketUplink {
             let agreed = try WebSocketHandshake.check(found, key: key, deflate: .withoutContext)
             return completeHandshake(agreed, rest: parser.takeRest(), at: now, &output)
           }
-        case .body(let bytes): body += bytes
-        case .end: break
+        case .body(let bytes): body += bytes.prefix(max(0, Limits.smallBodyBytes - body.count))
+        case .end: isComplete = true
         }
       }
     } catch {
@@ -281,6 +284,11 @@ extension SocketUplink {
     }
     stage = .handshaking(parser, key: key)
     guard let head else { return }
+    if head.status == RefusalCode.accountMoved.status, !isComplete {
+      // Without its body, it would count as an intermediary's answer.
+      movedAnswer = (head, body)
+      return
+    }
     handleHandshakeRefusal(head, body, &output)
   }
 
@@ -291,7 +299,7 @@ extension SocketUplink {
   ) {
     let relayRefusal = Refusal.fromRelay(status: head.status, headers: head.headers, body: body)
     if let relayRefusal, relayRefusal.code.status == head.status,
-      [401, 402, 429, 500, 503].contains(head.status)
+      [401, 402, 429, 500, 503].contains(head.status) || relayRefusal.code == .accountMoved
     {
       end(.refused(relayRefusal), relayRefusal.detail, &output)
     } else if relayRefusal == nil, [429, 500, 503].contains(head.status) {

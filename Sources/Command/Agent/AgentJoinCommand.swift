@@ -103,12 +103,12 @@ enum AgentJoinCommand {
     // Records, outbox and cursor belong to the account and stay. This device sends a batch again
     // that the previous device had sent.
     let identity = HomeIdentity(
-      relay: relay.url, credentials: credentials, deviceName: deviceName)
+      relay: call.relay.url, credentials: credentials, deviceName: deviceName)
     var keys: SealingKeys?
     var secret: JoinSecret?
     var makesKeys = arguments[isNew] && !arguments[isPlain]
     let isLocked: Bool
-    let member = HomeAccess(relay: relay, token: credentials.token, trust: trust.trust)
+    let member = HomeAccess(relay: call.relay, token: credentials.token, trust: trust.trust)
     do throws(CommandFailure) {
       if !arguments[isNew] {
         (keys, secret) = try PairingKeys.open(joined, typed?.code, VaultRecords(member))

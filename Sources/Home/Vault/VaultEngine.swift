@@ -276,7 +276,8 @@ final class VaultEngine {
     case .changed(let records): handleChanges(records)
     case .chunkProgress(let progress):
       for name in tracks.keys where tracks[name]?.applyProgress(progress) ?? false { return }
-    case .ready, .transacted, .joined, .answered, .switched, .stateRead, .synced, .storeFailed,
+    case .ready, .transacted, .joined, .moved, .answered, .switched, .stateRead, .synced,
+      .storeFailed,
       .stopped, .milestone:
       break
     }

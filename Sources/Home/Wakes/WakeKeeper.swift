@@ -25,6 +25,8 @@ package struct WakeOptions: Sendable {
 /// Messages to the thread that handles wakes.
 enum WakeMessage: Sendable {
   case event(WakeMachine.Event)
+  /// The account lives on this relay now.
+  case moved(RelayAddress)
   /// Request of a command.
   case request(ConnectionID, JSONValue)
   case stop
@@ -91,6 +93,8 @@ final class WakeKeeper: Sendable {
         }
       mail.post(.event(.status(isSettled: isSettled, isAsleep: isAsleep)))
     case .changed, .chunkProgress: mail.post(.event(.used))
+    case .moved(let identity):
+      if let relay = RelayAddress(url: identity.relay) { mail.post(.moved(relay)) }
     case .edited, .transacted, .joined, .answered, .switched, .read, .stateRead, .statusRead,
       .chunkAdded, .chunkRead, .milestone, .storeFailed, .stopped:
       break
@@ -109,7 +113,7 @@ private final class WakeLoop {
   private static let eventsMax = 64
 
   private var keys: WakeKeys
-  private let relay: RelayClient
+  private var relay: RelayClient
   private let token: String
   private let options: WakeOptions
   private let mail: Mailbox<WakeMessage>
@@ -171,6 +175,10 @@ private final class WakeLoop {
   private func handle(_ message: WakeMessage) {
     switch message {
     case .event(let event): machine.handle(event, at: SystemClock.instant())
+    case .moved(let address):
+      // The other relay has a key of its own.
+      relay = RelayClient(relay: address, trust: relay.trust)
+      handle(.keyReplaced)
     case .request(let client, let request):
       switch request["do"]?.string {
       case "state": answer(client, state)

@@ -12,6 +12,31 @@ extension Chinese {
     "the account's plan does not include sync ({reason})": "账户的套餐不包含同步（{reason}）",
     "{reason}; this version does not know the reason: update it": "{reason}；此版本不认识该原因：请更新",
     "the call was stopped": "请求已停止",
+    "the account lives at {relay} now": "账户现在位于 {relay}",
+    """
+    the relays at {former} and {relay} each send this device to another address; ask their owners \
+    where the account is
+    """:
+      "{former} 和 {relay} 处的中继都让此设备转到另一个地址；请向它们的管理者询问账户在哪里",
+    """
+    the relay at {former} says that the account has moved, and does not say to which address; ask \
+    its owner
+    """:
+      "{former} 处的中继说账户已迁移，但没有说明地址；请询问其管理者",
+    """
+    the relay at {former} says that the account has moved to this same address; ask its owner
+    """:
+      "{former} 处的中继说账户已迁移到这个相同的地址；请询问其管理者",
+    """
+    the relay at {former} says that the account has moved to {relay}, an address without TLS, \
+    which is not followed; ask its owner
+    """:
+      "{former} 处的中继说账户已迁移到 {relay}，该地址不使用 TLS，因此不会转过去；请询问其管理者",
+    """
+    the relay at {relay} and others send each other's devices in a circle; ask their owners where \
+    the account is
+    """:
+      "{relay} 处的中继和其他中继让设备来回转；请向它们的管理者询问账户在哪里",
     "the relay could not be reached in time": "未能及时连接到中继",
     "the relay closed the connection": "中继关闭了连接",
     """

@@ -13,6 +13,31 @@ extension Japanese {
     "{reason}; this version does not know the reason: update it":
       "{reason}。このバージョンでは理由が分かりません。更新してください",
     "the call was stopped": "呼び出しが停止されました",
+    "the account lives at {relay} now": "アカウントは現在 {relay} にあります",
+    """
+    the relays at {former} and {relay} each send this device to another address; ask their owners \
+    where the account is
+    """:
+      "{former} と {relay} のリレーは、どちらもこのデバイスを別のアドレスに案内しています。アカウントの場所を管理者に確認してください",
+    """
+    the relay at {former} says that the account has moved, and does not say to which address; ask \
+    its owner
+    """:
+      "{former} のリレーによるとアカウントは移動しましたが、移動先のアドレスが示されていません。管理者に確認してください",
+    """
+    the relay at {former} says that the account has moved to this same address; ask its owner
+    """:
+      "{former} のリレーによるとアカウントはこの同じアドレスに移動しました。管理者に確認してください",
+    """
+    the relay at {former} says that the account has moved to {relay}, an address without TLS, \
+    which is not followed; ask its owner
+    """:
+      "{former} のリレーによるとアカウントは {relay} に移動しましたが、TLS を使わないアドレスのため移動先には接続しません。管理者に確認してください",
+    """
+    the relay at {relay} and others send each other's devices in a circle; ask their owners where \
+    the account is
+    """:
+      "{relay} などのリレーが、デバイスを互いのアドレスに案内し続けています。アカウントの場所を管理者に確認してください",
     "the relay could not be reached in time": "時間内にリレーに接続できませんでした",
     "the relay closed the connection": "リレーが接続を閉じました",
     """

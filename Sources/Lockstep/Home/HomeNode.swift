@@ -420,6 +420,9 @@ package struct HomeNode: Node, ~Copyable {
     case .joined(_, let result):
       if case .success(let identity) = result { self.identity = identity }
       forward(report)
+    case .moved(let identity):
+      self.identity = identity
+      forward(report)
     case .edited, .read, .stateRead, .statusRead, .chunkAdded, .chunkRead,
       .chunkProgress:
       forward(report)

@@ -197,7 +197,8 @@ package struct PeopleNode: FleetNode, ~Copyable {
       deviceStates[index].status = status
     case .changed(let records):
       for record in records { show(record, on: index) }
-    case .transacted, .joined, .switched, .read, .stateRead, .stopped, .chunkAdded, .chunkRead,
+    case .transacted, .joined, .moved, .switched, .read, .stateRead, .stopped, .chunkAdded,
+      .chunkRead,
       .chunkProgress, .milestone:
       break
     }

@@ -6,6 +6,8 @@ import LockstepWire
 final class TestConnection {
   let device: DeviceID
   let relay: TestRelay
+  /// Host that the device asked for.
+  var host = ""
   private var requests = HTTPRequestParser()
   private var frames: WebSocketReader?
   private var head: HTTPRequestHead?

@@ -25,6 +25,9 @@ final class TestDevice {
   /// True if the process is suspended; its events wait.
   private(set) var isSuspended = false
   private var waiting: [() throws -> Void] = []
+  /// Hosts that lead to the relay of the stage, and all addresses that were tried, in order.
+  var relayHosts = ["relay"]
+  private(set) var tried: [PeerAddress] = []
   /// True to refuse connections.
   var isCutOff = false
   /// True to neither make nor refuse connections.
@@ -255,12 +258,14 @@ final class TestDevice {
 
   private func open(_ id: ConnectionID, _ address: PeerAddress) {
     guard !isBlackHole else { return }
-    guard address == .host("relay", port: 5625), !isCutOff else {
+    tried.append(address)
+    guard case .host(let host, 5625) = address, relayHosts.contains(host), !isCutOff else {
       return stage.later { [self] in
         try handle(.closed(id, .connectFailed("connection refused")))
       }
     }
     let connection = stage.relay.connect(self.id)
+    connection.host = host
     connections.append((id, connection))
     stage.later { [self] in
       guard connections.contains(where: { $0.id == id }) else { return }
