@@ -14,6 +14,7 @@ package enum Breakage: String, CaseIterable {
   case servesRevoked = "serves-revoked"
   case keepsCodesOfTheRevoked = "keeps-codes-of-the-revoked"
   case widensScopes = "widens-scopes"
+  case copiesBeforeFreeze = "copies-before-freeze"
   // Bugs of a device.
   case losesOutbox = "loses-outbox"
   case forgetsLosses = "forgets-losses"
@@ -61,6 +62,7 @@ package enum Breakage: String, CaseIterable {
     case .keepsCodesOfTheRevoked:
       "a pairing code is accepted after the device that created it was revoked"
     case .widensScopes: "a device that was paired for one zone is told of all"
+    case .copiesBeforeFreeze: "an account is moved in a copy from before it was frozen"
     case .losesOutbox: "a device that crashes loses its outbox"
     case .forgetsLosses: "a device does not record what a restored relay lacks"
     case .movesCursorFirst: "a device stores the cursor before the records"
@@ -114,6 +116,7 @@ package enum Breakage: String, CaseIterable {
         profile.accounts = 4...4
         profile.hasListeners = true
       }
+    case .copiesBeforeFreeze: .moved.with { $0.kinds = [.moveAccount, .unplug] }
     case .servesRevoked, .keepsCodesOfTheRevoked:
       .partitions.with { $0.kinds = [.revoke, .unplug] }
     case .losesOutbox: .crashes.with { $0.kinds = [.crashDevice, .unplug] }
@@ -139,7 +142,7 @@ package enum Breakage: String, CaseIterable {
   /// Parts of the message of the checker that must detect the bug; one of them is enough.
   package var words: [String] {
     switch self {
-    case .answersBeforeCommit: ["the store lost"]
+    case .answersBeforeCommit, .copiesBeforeFreeze: ["the store lost"]
     case .tellsBeforeCommit, .leaksAccounts: ["is not what the relay saved with tag"]
     case .reusesTags: ["was used twice"]
     case .trustsRolledBackTokens: ["was used twice", "not in step"]

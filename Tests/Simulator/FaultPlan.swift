@@ -54,6 +54,9 @@ package struct FaultPlan {
     /// which is then removed. `isContested`: a further device of the account does so at the same
     /// time. `isCut`: the device dies before it knows that the keys are saved.
     case makeKeys(device: Int, removes: Bool, isContested: Bool, isCut: Bool)
+    /// Moves the account of a device to the other cell. `steps`: after which the mover's process
+    /// dies, and is run again later; nil: it does not.
+    case moveAccount(device: Int, steps: Int?)
   }
 
   package struct Planned: Hashable {
@@ -121,10 +124,13 @@ package struct FaultPlan {
     case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
     case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan, switchZone
     case fillRelayDisk, fillDisk, slowStore, revoke, putAway, rollBackStore, suspendDevice
-    case forge, makeKeys
+    case forge, makeKeys, moveAccount
 
-    /// All faults but those of a relay that does what it must not, and of sealed accounts.
-    package static let ofHonestRelays = allCases.filter { ![.forge, .makeKeys].contains($0) }
+    /// All faults but those of a relay that does what it must not, of sealed accounts, and of
+    /// several cells.
+    package static let ofHonestRelays = allCases.filter {
+      ![.forge, .makeKeys, .moveAccount].contains($0)
+    }
 
     /// Faults of a relay that is never restored and that sells no plans.
     package static let usual: [Kind] = [
@@ -190,7 +196,13 @@ package struct FaultPlan {
       return .makeKeys(
         device: device, removes: random.chance(1, of: 3), isContested: random.chance(1, of: 3),
         isCut: random.chance(1, of: 3))
+    case .moveAccount: return .moveAccount(device: device, steps: steps(&random))
     }
+  }
+
+  /// Draws the number of steps after which a mover dies; nil: it does not.
+  private static func steps(_ random: inout SeededRandom) -> Int? {
+    random.chance(1, of: 2) ? random.count(in: 0...4) : nil
   }
 
   private static func jump(_ random: inout SeededRandom) -> Int64 {
@@ -235,6 +247,7 @@ extension FaultPlan.Fault {
     case .putAway: .putAway
     case .forge: .forge
     case .makeKeys: .makeKeys
+    case .moveAccount: .moveAccount
     }
   }
 

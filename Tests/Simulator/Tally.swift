@@ -54,6 +54,8 @@ package struct Tally {
     case keysSaved, keysOvertaken, keysTaken, keysPaired
     /// A record that was saved again with newer keys.
     case recordSealedAgain
+    /// An account that arrived in another cell, and a device that followed its account there.
+    case accountMoved, deviceFollowed
 
     package static func < (left: Occurrence, right: Occurrence) -> Bool {
       left.rawValue < right.rawValue

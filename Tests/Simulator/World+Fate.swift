@@ -18,25 +18,31 @@ extension World {
   /// the stores.
   private func applyToRelay(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
     let timeline = environment.timeline
-    let wasUp = relay.isUp
+    // The owner's requests go to the first of several cells.
+    let cell = cells.count > 1 ? fate.one(of: cells) : relay
+    let wasUp = cell.isUp
     switch fault {
+    case .moveAccount(let device, let steps): return beginMove(ofDevice: device, steps: steps)
     case .stallRelay(let milliseconds):
-      return relay.stall(nanoseconds: Span.milliseconds(milliseconds))
+      return cell.stall(nanoseconds: Span.milliseconds(milliseconds))
     case .crashRelay(let milliseconds, isMachineGone: false) where profile.hasSeveralRelays:
-      return relay.crashOne(milliseconds: milliseconds)
+      return cell.crashOne(milliseconds: milliseconds)
     case .crashRelay(let milliseconds, let isMachineGone):
-      relay.crash(isMachineGone: isMachineGone)
-      ledger.audit(relay.store)
-      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in startRelay() }
+      cell.crash(isMachineGone: isMachineGone)
+      audit()
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self, unowned cell] in
+        start(cell)
+      }
       return wasUp
     case .restartRelay(let milliseconds):
-      relay.stop()
-      timeline.after(Span.milliseconds(milliseconds) + Span.seconds(12)) { [unowned self] in
-        startRelay()
+      cell.stop()
+      timeline.after(Span.milliseconds(milliseconds) + Span.seconds(12)) {
+        [unowned self, unowned cell] in
+        start(cell)
       }
       return wasUp
     case .relayClock(let jump):
-      relay.clock.offsetMilliseconds += jump
+      cell.clock.offsetMilliseconds += jump
       return jump != 0
     case .changePlan(let device, let zones, let milliseconds):
       setPlan(Plan(zones: zones), ofDevice: device)
@@ -58,12 +64,13 @@ extension World {
 
   private func applyToStore(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
     let timeline = environment.timeline
+    let cell = cells.count > 1 ? fate.one(of: cells) : relay
     switch fault {
-    case .failStore(let calls): relay.store.fail(calls: calls)
+    case .failStore(let calls): cell.store.fail(calls: calls)
     case .fillRelayDisk(let milliseconds):
-      relay.store.fill(until: timeline.now + Span.milliseconds(milliseconds))
+      cell.store.fill(until: timeline.now + Span.milliseconds(milliseconds))
     case .slowStore(let milliseconds):
-      relay.slowDown(
+      cell.slowDown(
         until: timeline.now + Span.milliseconds(milliseconds), by: Span.seconds(20))
     case .failReplica(let device, let write, _): devices[device].store.fail(atWrite: write)
     case .fillDisk(let device, let milliseconds):
@@ -76,7 +83,7 @@ extension World {
       relay.crash(isMachineGone: false)
       relay.store.restore(backup, opening: isSeen ? opening() : nil)
       if !isSeen, let files = fileBackups[number] { relay.restoreFiles(files) }
-      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in startRelay() }
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in start(relay) }
       return true
     default: break
     }
@@ -252,10 +259,12 @@ extension World {
 
   /// Ends all faults and starts all machines.
   func heal() {
-    relay.store.heal()
-    relay.slowDown(until: 0, by: 0)
     isRelayAway = false
-    relay.start()
+    for cell in cells {
+      cell.store.heal()
+      cell.slowDown(until: 0, by: 0)
+      cell.start()
+    }
     for listener in listeners { listener.start() }
     pushService?.heal()
     for sleeper in sleepers { sleeper.heal() }

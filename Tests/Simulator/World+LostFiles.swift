@@ -54,7 +54,8 @@ extension World {
   ) throws(StorageError) -> Bool {
     let texts = entry.fields.flatMap { FieldsText.value($0)?["chunks"]?.array } ?? []
     for hash in texts.compactMap({ $0.string.flatMap { ChunkHash(text: $0) } }) {
-      if try relay.chunk(hash, of: device.credentials.account) != nil { continue }
+      let account = device.credentials.account
+      if try cell(of: account).chunk(hash, of: account) != nil { continue }
       var isHeld = false
       for other in devices where try !other.store.chunks([hash]).isEmpty { isHeld = true }
       if !isHeld { return true }

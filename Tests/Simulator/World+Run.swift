@@ -64,13 +64,14 @@ extension World {
       converge()
       convergeStatus()
       convergeSleepers()
-      ledger.audit(relay.store)
+      audit()
       checkChunks()
       checkSealedFiles()
       checkKeys()
       checkBudgets()
       bounds.checkQueues(
-        sendQueueBytes: profile.sendQueueBytes, storeRequestsWaiting: relay.waitingMax, nodes: 2)
+        sendQueueBytes: profile.sendQueueBytes,
+        storeRequestsWaiting: cells.map(\.waitingMax).max() ?? 0, nodes: 2)
     }
     hashFinalState()
     let judgement = judgement
@@ -238,8 +239,8 @@ extension World {
   }
 
   private func checkChunks() {
-    let checker = ChunkChecker(ledger: ledger, relay: relay)
     for account in accounts where environment.faults.isEmpty {
+      let checker = ChunkChecker(ledger: ledger, relay: cell(of: account))
       if let difference = checker.difference(of: account) { environment.fault(difference) }
       environment.tally.note(.chunkNamed, checker.count(of: account))
     }

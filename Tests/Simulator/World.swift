@@ -14,7 +14,8 @@ package final class World {
   package let seed: UInt64
   package let profile: WorldProfile
   package let environment: WorldEnvironment
-  package let relay: RelayMachine
+  /// The relays of each cell; one at least.
+  let cells: [RelayMachine]
   package let devices: [DeviceMachine]
   package let plan: FaultPlan
   package let people: [People]
@@ -50,9 +51,13 @@ package final class World {
   var rotations: [AccountID: [SavedKeys]] = [:]
   /// New keys that a device is about to save, by the batch.
   var pendingKeys: [BatchID: NewKeys] = [:]
+  /// Accounts that are being moved, and the number of moves.
+  var movers: [AccountID: Mover] = [:]
+  var moves: UInt64 = 0
   /// Copies of the relay's store, by the number of the fault that will restore them.
   var backups: [Int: WatchedZoneStore.Backup] = [:]
   var fileBackups: [Int: MemoryChunkStore] = [:]
+  package var relay: RelayMachine { cells[0] }
   private(set) var isHealed = false
   private(set) var convergedAfter: Int64 = 0
 
@@ -83,14 +88,14 @@ package final class World {
       Histories(environment: environment, sealedZones: sealedZones)
     }
     self.histories = histories
-    relay = World.relay(
-      environment, ledger, profile, isCareless: breakage == .answersBeforeCommit, &random
-    ) { account in accounts.firstIndex(of: account).map { histories[$0] } }
+    cells = World.cells(environment, ledger, profile, breakage, &random) { account in
+      accounts.firstIndex(of: account).map { histories[$0] }
+    }
 
     var participants = Participants(
       profile: profile, apps: World.apps(profile, breakage), span: span)
     for (account, histories) in zip(accounts, histories) {
-      try participants.addAccount(account, histories, relay, ledger, environment, &random)
+      try participants.addAccount(account, histories, cells[0], ledger, environment, &random)
     }
     let devices = participants.devices
     self.devices = devices
@@ -132,8 +137,24 @@ extension World {
     return conditions
   }
 
-  private static func relay(
+  private static func cells(
     _ environment: WorldEnvironment, _ ledger: CommitLedger, _ profile: WorldProfile,
+    _ breakage: Breakage?, _ random: inout SeededRandom,
+    histories: @escaping (AccountID) -> Histories?
+  ) -> [RelayMachine] {
+    var cells: [RelayMachine] = []
+    for cell in 0..<profile.cells {
+      let isCareless = breakage == .answersBeforeCommit
+      cells.append(
+        relay(
+          environment, ledger, profile, cell, isCareless: isCareless, &random, histories: histories)
+      )
+    }
+    return cells
+  }
+
+  private static func relay(
+    _ environment: WorldEnvironment, _ ledger: CommitLedger, _ profile: WorldProfile, _ cell: Int,
     isCareless: Bool,
     _ random: inout SeededRandom,
     histories: @escaping (AccountID) -> Histories?
@@ -152,7 +173,7 @@ extension World {
         driftPartsPerMillion: random.number(in: -50...50),
         offsetMilliseconds: random.number(in: -1_000...1_000)),
       nodes: random.count(in: profile.hasSeveralRelays ? 2...3 : 1...2),
-      hasSeveralRelays: profile.hasSeveralRelays, configuration: configuration,
+      hasSeveralRelays: profile.hasSeveralRelays, cell: cell, configuration: configuration,
       random: random.branch())
   }
 
@@ -174,8 +195,10 @@ extension World {
   }
 
   private func injectBreakage() {
-    relay.breakage = breakage
-    relay.store.breakage = breakage
+    for cell in cells {
+      cell.breakage = breakage
+      cell.store.breakage = breakage
+    }
     for device in devices { device.breakage = breakage }
     let prompt: Set<FaultPlan.Kind> = [.cut, .unplug, .switchOff, .crashDevice]
     // Allowance for faults that set the relay's clock forward by a few seconds each.
@@ -197,14 +220,20 @@ extension World {
       {
         return unplugged[device.index].isSilent ? .silent : .refused
       }
-      return relay.listener().map(VirtualNetwork.ConnectResult.accepted) ?? .refused
+      var cell = relay
+      if case .host(let name, _) = address, let named = cells.first(where: { $0.host == name }) {
+        cell = named
+      }
+      return cell.listener().map(VirtualNetwork.ConnectResult.accepted) ?? .refused
     }
   }
 
   private func schedule(_ random: inout SeededRandom) {
     let timeline = environment.timeline
-    relay.store.onSave = { [unowned self] in recordKeys(of: $0, $1) }
-    timeline.after(0) { [unowned self] in startRelay() }
+    for cell in cells {
+      cell.store.onSave = { [unowned self] in recordKeys(of: $0, $1) }
+      timeline.after(0) { [unowned self, unowned cell] in start(cell) }
+    }
     for listener in listeners {
       if let subscription = listener.subscription {
         relay.administer(.putSubscription(listener.account, listener.device, subscription))
@@ -296,8 +325,8 @@ extension World {
     device.press(act.press)
   }
 
-  func startRelay() {
-    if !isRelayAway { relay.start() }
+  func start(_ cell: RelayMachine) {
+    if !isRelayAway { cell.start() }
   }
 
   func start(_ device: DeviceMachine) {

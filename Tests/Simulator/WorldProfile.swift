@@ -18,6 +18,8 @@ package struct WorldProfile {
   package var idleSeconds: Int64 = 60
   /// True if several relays share the store, each with devices of its own.
   package var hasSeveralRelays = false
+  /// Stores with relays of their own, between which accounts may move: one or two.
+  package var cells = 1
   /// Limits of the relay's send queue, and of the bytes in flight before a sender must wait.
   package var sendQueueBytes = Limits.sendQueueBytes
   package var windowBytes = 64 << 10
@@ -99,6 +101,20 @@ extension WorldProfile {
     apps: PlayedApp.ofProgram, clipboardItems: 97, notes: 4)
 }
 
+/// Profiles with two cells.
+extension WorldProfile {
+  /// Accounts move between two cells and back while they are written. Movers are killed; relays,
+  /// stores and devices fail.
+  package static let moved = WorldProfile(
+    name: "moved",
+    kinds: [
+      .moveAccount, .moveAccount, .moveAccount, .moveAccount, .cut, .unplug, .switchOff,
+      .suspendDevice, .stallDevice, .crashDevice, .failReplica, .crashRelay, .restartRelay,
+      .stallRelay, .failStore, .slowStore,
+    ], faults: 4...14, devicesPerAccount: 2...4, actsPerAccount: 20...50, span: 20_000...60_000,
+    hasSeveralRelays: true, cells: 2, clockOffset: -60_000...60_000, notes: 12, hasChunks: true)
+}
+
 /// Profiles with devices that sleep.
 extension WorldProfile {
   /// Devices sleep, on a relay that crashes, beside a push service that often fails.
@@ -177,6 +193,6 @@ extension WorldProfile {
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
     strangers, tables,
     zonesOff, zonesOffAndRestored, apps, asleep, asleepInPeace, sealed, sealedAccount,
-    rotated, rotatedAndRestored, sealedAndRestored, hostile,
+    rotated, rotatedAndRestored, sealedAndRestored, hostile, moved,
   ]
 }

@@ -202,8 +202,8 @@ package final class DeviceMachine {
       vaultKeeper?.update(from: store, environment)
       changesReported += 1
       if breakage == .tellsTwice, changesReported % 5 == 0 { watch.checkReported(records) }
-    case .transacted, .joined, .moved, .stateRead, .answered, .switched, .read, .chunkProgress,
-      .milestone:
+    case .moved: environment.tally.note(.deviceFollowed)
+    case .transacted, .joined, .stateRead, .answered, .switched, .read, .chunkProgress, .milestone:
       break
     case .chunkAdded(let order, let result): chunkAdded(order, result)
     case .chunkRead(let order, let result): chunkRead(order, result)

@@ -1,3 +1,4 @@
+import LockstepCrypto
 import LockstepModel
 import LockstepRelay
 import LockstepRuntime
@@ -13,6 +14,9 @@ import LockstepWire
 /// alone.
 package final class RelayMachine {
   package let store: WatchedZoneStore
+  /// Name of the machine in the network, and in logs.
+  let host: String
+  private let name: String
   private var files = MemoryChunkStore()
   package var clock: VirtualClock
   package private(set) var isUp = false
@@ -58,8 +62,11 @@ package final class RelayMachine {
 
   package init(
     environment: WorldEnvironment, store: WatchedZoneStore, clock: VirtualClock, nodes: Int,
-    hasSeveralRelays: Bool = false, configuration: RelayConfiguration, random: SeededRandom
+    hasSeveralRelays: Bool = false, cell: Int = 0, configuration: RelayConfiguration,
+    random: SeededRandom
   ) {
+    host = cell == 0 ? "relay.test" : "relay\(cell).test"
+    name = cell == 0 ? "relay" : "cell\(cell)-relay"
     self.environment = environment
     self.store = store
     self.clock = clock
@@ -73,6 +80,9 @@ package final class RelayMachine {
   package var waitingMax: Int {
     max(commits?.waitingMax ?? 0, reads?.waitingMax ?? 0, fileJobs?.waitingMax ?? 0)
   }
+
+  /// Address that the devices get.
+  var url: String { "http://\(host):5625" }
 
   package func isRelayNode(_ driver: some AnyNode) -> Bool { drivers.contains { $0 === driver } }
 
@@ -93,7 +103,7 @@ package final class RelayMachine {
     startWorker()
     drivers = (0..<nodes).map { driver(at: $0) }
     if hasSeveralRelays { bus = VirtualBus(environment: environment, random: random.branch()) }
-    environment.log(from: "relay", to: "", .note("starts"))
+    environment.log(from: name, to: "", .note("starts"))
     for driver in drivers { driver.begin() }
     for (node, driver) in drivers.enumerated() { bus?.join(node, driver) }
     runningJob = nil
@@ -117,7 +127,7 @@ package final class RelayMachine {
       configuration: configuration, secrets: SecretSource { secrets.bytes($0) },
       random: random.branch())
     let driver = NodeDriver(
-      name: "relay\(index)", environment: environment, clock: { [unowned self] in clock },
+      name: "\(name)\(index)", environment: environment, clock: { [unowned self] in clock },
       node: node)
     driver.onJob = { [unowned self, unowned driver] id, job in
       switch job {
@@ -132,7 +142,7 @@ package final class RelayMachine {
     }
     driver.onReport = { [unowned self] report in
       if case .stopped = report { stopped += 1 }
-      environment.log(from: "relay\(index)", to: "", .note("reports \(report)"))
+      environment.log(from: "\(name)\(index)", to: "", .note("reports \(report)"))
     }
     return driver
   }
@@ -163,7 +173,7 @@ package final class RelayMachine {
     isUp = false
     bus?.close()
     bus = nil
-    environment.log(from: "relay", to: "", .note(isMachineGone ? "loses power" : "crashes"))
+    environment.log(from: name, to: "", .note(isMachineGone ? "loses power" : "crashes"))
     for driver in drivers {
       driver.kill()
       environment.network.removeNode(driver, isMachineGone: isMachineGone)
@@ -179,7 +189,7 @@ package final class RelayMachine {
   /// Asks the process to end. It ends when all nodes are done, or when the time limit is reached.
   package func stop() {
     guard isUp else { return }
-    environment.log(from: "relay", to: "", .note("is asked to stop"))
+    environment.log(from: name, to: "", .note("is asked to stop"))
     let living = drivers.filter(\.isAlive)
     stopping = living.count
     for driver in living { driver.deliverSignal(.stopping) }
@@ -216,6 +226,30 @@ package final class RelayMachine {
     calls[id] = completion
     let job = StoreCommitJob(request, by: CommitOrigin(node: 0, connection: nil))
     commits.add(Waiting(id: id, job: job))
+  }
+
+  /// Performs a request of another process on the store, such as that of the owner's command, and
+  /// announces what the nodes must know.
+  func commit(_ request: CommitRequest) throws(StorageError) -> CommitResult? {
+    let wall = clock.moment(at: environment.timeline.now).wall
+    let job = StoreCommitJob(request, by: CommitOrigin(node: 0, connection: nil))
+    guard let finished = StoreWork.commit([job], on: store, wall: wall).first else { return nil }
+    if let news = finished.news, isUp { broadcast(news, from: nil) }
+    return try finished.outcome.get()
+  }
+
+  /// Copies the chunk files of an account that this machine lacks.
+  func receiveFiles(of account: AccountID, from source: RelayMachine) throws(StorageError) {
+    let held = Set(files.files)
+    for file in source.files.files where file.account == account && !held.contains(file) {
+      guard
+        case .bytes(let bytes) = try source.files.perform(
+          .read(file, offset: 0, count: Limits.chunkBytes)),
+        let hash = ChunkHash(bytes: SHA256.hash(bytes))
+      else { continue }
+      _ = try files.perform(.append(file, bytes))
+      _ = try files.perform(.finish(file, expecting: hash))
+    }
   }
 
   /// True if the store has done all orders of the owner.

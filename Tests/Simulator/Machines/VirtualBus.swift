@@ -125,7 +125,7 @@ extension RelayNews {
       BusPayload.Change(
         account: change.account, token: change.token, hasMembershipChange: false)
     case .revoked(let account, _, _), .planChanged(let account, _), .subscribed(let account, _, _),
-      .accountRemoved(let account):
+      .accountRemoved(let account), .remoteMembershipChange(let account):
       BusPayload.Change(account: account, token: nil, hasMembershipChange: true)
     default: nil
     }

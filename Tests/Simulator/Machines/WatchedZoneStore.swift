@@ -61,6 +61,13 @@ package final class WatchedZoneStore: ZoneStore {
     Backup(store: backing.copy(), snapshot: ledger.snapshot(), rollbacks: rollbacks)
   }
 
+  /// Copies an account from a store that has frozen it. `early`: the copy of a broken mover.
+  func receive(_ move: AccountMove, from source: WatchedZoneStore, early: Backup?) -> Refusal? {
+    let refusal = backing.receive(move, from: early?.store ?? source.backing)
+    durable = durable.map { _ in backing.copy() }
+    return refusal
+  }
+
   /// Number of restores that nothing in the store shows.
   private var rollbacks = 0
 
