@@ -796,6 +796,10 @@ extension Limits {
   @usableFromInline package static let movedBytes = 8 << 20
   /// Records that are read from a database at once; each may have `recordBytes`.
   @usableFromInline package static let movedRecords = 64
+  /// Time for which an account stays frozen after its mover was killed, and attempts of a mover
+  /// that was suspended for longer.
+  @usableFromInline package static let moveLeaseMilliseconds: Int64 = 30_000
+  @usableFromInline package static let moveAttempts = 5
 }
 
 /// Limits of a device whose network path to the relay refuses large or long requests.

@@ -118,6 +118,15 @@ package final class RelayStore {
     }
   }
 
+  /// Returns a writer of a copy of an account. No commit of this process may come before it is
+  /// closed.
+  func makeAccountTarget(_ move: AccountMove) throws(StorageError) -> any AccountTarget {
+    switch kind {
+    case .folder(_, let store): try store.makeAccountTarget(move)
+    case .database(let address, _): try PostgresAccountTarget(address, move)
+    }
+  }
+
   /// Moves the log on a separate thread from now on, so that commits do not wait for it.
   func startLogThread() throws(StorageError) {
     guard case .folder(_, let store) = kind else { return }

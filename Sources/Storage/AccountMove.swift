@@ -101,6 +101,14 @@ package struct Departure: Hashable, Sendable {
 }
 
 extension CommitRequest {
+  /// True if it may change whether an account lives in the store.
+  package var changesResidence: Bool {
+    switch self {
+    case .move, .removeAccount: true
+    default: false
+    }
+  }
+
   /// Account that must live in this store for the request; nil if the request concerns none, or if
   /// a move does not affect it.
   package var resident: AccountID? {
@@ -117,5 +125,26 @@ extension CommitRequest {
       .addWakeKey, .move:
       nil
     }
+  }
+}
+
+extension ReadRequest {
+  /// Account that must live in the store for the request; nil if there is none.
+  package var resident: AccountID? {
+    switch self {
+    case .zones(let id, _, _, _), .chunk(let id, _), .account(let id), .changes(let id, _, _, _),
+      .record(let id, _), .newestToken(let id), .devices(let id):
+      id
+    case .authenticate, .namedChunks, .accounts, .fileUses, .accountCount, .followAccounts, .wakes,
+      .sleepers, .wakeKeys, .residence:
+      nil
+    }
+  }
+}
+
+extension ExportedAccount {
+  /// Makes this a copy that is not active yet.
+  package mutating func arrive(by move: AccountMove) {
+    (self.move, movingUntil, version) = (move.id, .max, move.frozen.membershipVersion)
   }
 }

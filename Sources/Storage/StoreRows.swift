@@ -5,7 +5,20 @@ import LockstepModel
 package enum StoreTable: String, CaseIterable, Sendable {
   case accounts, lineage, gaps, devices, pairings, subscriptions, wakes
   case wakeKeys = "wake_keys"
-  case zones, records, batches, chunks
+  case zones, records, batches, chunks, departed
+  case departedDevices = "departed_devices"
+  case departedPairings = "departed_pairings"
+
+  /// Tables with the rows of an account that moves to another store. Its registrations for wakes
+  /// stay: they belong to the keys of the former relay.
+  package static let ofAccount = allCases.filter { table in
+    switch table {
+    case .accounts, .lineage, .gaps, .devices, .pairings, .subscriptions, .zones, .records,
+      .batches, .chunks:
+      true
+    case .wakes, .wakeKeys, .departed, .departedDevices, .departedPairings: false
+    }
+  }
 }
 
 /// Rows of one table in a format common to all stores, for moving a store. They contain everything
@@ -25,6 +38,9 @@ package enum StoreRows: Hashable {
   case records([ExportedRecord])
   case batches([ExportedBatch])
   case chunks([ExportedChunk])
+  case departed([ExportedDeparture])
+  case departedDevices([DepartedDevice])
+  case departedPairings([DepartedPairing])
 
   package var table: StoreTable {
     switch self {
@@ -40,6 +56,9 @@ package enum StoreRows: Hashable {
     case .records: .records
     case .batches: .batches
     case .chunks: .chunks
+    case .departed: .departed
+    case .departedDevices: .departedDevices
+    case .departedPairings: .departedPairings
     }
   }
 
@@ -57,6 +76,9 @@ package enum StoreRows: Hashable {
     case .records(let rows): rows.count
     case .batches(let rows): rows.count
     case .chunks(let rows): rows.count
+    case .departed(let rows): rows.count
+    case .departedDevices(let rows): rows.count
+    case .departedPairings(let rows): rows.count
     }
   }
 }
@@ -71,10 +93,16 @@ package struct ExportedAccount: Hashable {
   /// Sum over all its chunks.
   package var chunkBytes: Int64
   package var use: AccountUse
+  /// Number of membership changes.
+  package var version: Int64
+  /// As in `AccountResidence`: nil if it lives in the store.
+  package var movingUntil: Int64?
+  /// Move with which it arrived; 0: none.
+  package var move: UInt64
 
   package init(
     id: AccountID, head: AccountHead, label: String, plan: Plan, madeAt: Int64, chunkBytes: Int64,
-    use: AccountUse = AccountUse()
+    use: AccountUse = AccountUse(), version: Int64 = 0, movingUntil: Int64? = nil, move: UInt64 = 0
   ) {
     self.id = id
     self.head = head
@@ -83,6 +111,9 @@ package struct ExportedAccount: Hashable {
     self.madeAt = madeAt
     self.chunkBytes = chunkBytes
     self.use = use
+    self.version = version
+    self.movingUntil = movingUntil
+    self.move = move
   }
 }
 
@@ -226,6 +257,41 @@ package struct ExportedChunk: Hashable {
   }
 }
 
+package struct ExportedDeparture: Hashable {
+  package var account: AccountID
+  package var departure: Departure
+
+  package init(account: AccountID, departure: Departure) {
+    self.account = account
+    self.departure = departure
+  }
+}
+
+/// Token of a device of an account that has moved away.
+package struct DepartedDevice: Hashable {
+  package var account: AccountID
+  package var tokenHash: [UInt8]
+
+  package init(account: AccountID, tokenHash: [UInt8]) {
+    self.account = account
+    self.tokenHash = tokenHash
+  }
+}
+
+/// Pairing code of an account that has moved away.
+package struct DepartedPairing: Hashable {
+  package var account: AccountID
+  package var codeHash: [UInt8]
+  /// Milliseconds since the Unix epoch.
+  package var expiresAt: Int64
+
+  package init(account: AccountID, codeHash: [UInt8], expiresAt: Int64) {
+    self.account = account
+    self.codeHash = codeHash
+    self.expiresAt = expiresAt
+  }
+}
+
 /// Amount of data in a relay's store: rows by table, tombstones, and bytes of chunks.
 package struct StoreTotals: Hashable, Sendable {
   private var rows = [Int64](repeating: 0, count: StoreTable.allCases.count)
@@ -249,7 +315,7 @@ package struct StoreTotals: Hashable, Sendable {
     case .records(let records): tombstones += Int64(records.count { $0.record.isDeleted })
     case .chunks(let chunks): chunkBytes += chunks.reduce(0) { $0 + Int64($1.stored.bytes) }
     case .accounts, .lineage, .gaps, .devices, .pairings, .subscriptions, .wakes, .wakeKeys,
-      .zones, .batches:
+      .zones, .batches, .departed, .departedDevices, .departedPairings:
       break
     }
   }
@@ -303,6 +369,29 @@ package protocol StoreTarget: AnyObject {
 
   /// Removes the rows added so far, if possible.
   func abandon() throws(StorageError)
+
+  func close()
+}
+
+/// Rows of one account that are read from a store.
+package struct AccountSelection: Hashable, Sendable {
+  package var account: AccountID
+  package var tables: [StoreTable]
+
+  package init(_ account: AccountID, tables: [StoreTable] = StoreTable.ofAccount) {
+    self.account = account
+    self.tables = tables
+  }
+}
+
+/// Copy of one account that is written into a store in one transaction, beside others. It becomes
+/// an arriving account.
+package protocol AccountTarget: AnyObject {
+  /// Adds rows, in the order of `StoreTable`.
+  func insert(_ rows: StoreRows) throws(StorageError)
+
+  /// Completes the copy, durably. Without it, nothing is left.
+  func finish() throws(StorageError)
 
   func close()
 }

@@ -524,11 +524,14 @@ package struct AccountSummary: Sendable, Hashable {
   @usableFromInline package var records: Int64
   /// Time at which a device was last seen, as far as the store knows; nil if there is no device.
   @usableFromInline package var lastSeen: Int64?
+  /// True if it is a copy of an account that is being moved here, and does not work yet.
+  @usableFromInline package var isArriving: Bool
 
   @usableFromInline
   package init(
     id: AccountID, label: String, plan: Plan, madeAt: Int64, devices: Int, newestTag: ChangeTag,
-    chunkBytes: Int64, recordBytes: Int64 = 0, records: Int64 = 0, lastSeen: Int64? = nil
+    chunkBytes: Int64, recordBytes: Int64 = 0, records: Int64 = 0, lastSeen: Int64? = nil,
+    isArriving: Bool = false
   ) {
     self.id = id
     self.label = label
@@ -540,5 +543,6 @@ package struct AccountSummary: Sendable, Hashable {
     self.recordBytes = recordBytes
     self.records = records
     self.lastSeen = lastSeen
+    self.isArriving = isArriving
   }
 }

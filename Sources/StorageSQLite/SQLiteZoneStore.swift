@@ -28,7 +28,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private let records: RecordWriter
   private let history: HistoryPruner
   private let zones: ZoneDeleter
-  private let remover: AccountRemover
+  private let residences: Residences
   private let opening: StoreOpening
   private let run: UInt64
   private let commitLog: CommitLog?
@@ -89,12 +89,15 @@ package final class SQLiteZoneStore: ZoneStore {
     history = try HistoryPruner(connection, rules: rules)
     zones = try ZoneDeleter(
       connection, queries: queries, records: records, chunks: chunks, rules: rules)
-    remover = try AccountRemover(
-      connection, queries: queries, records: records, chunks: chunks, rules: rules)
+    residences = try Residences(
+      connection, queries: queries,
+      remover: try AccountRemover(
+        connection, queries: queries, records: records, chunks: chunks, rules: rules))
     commitLog =
       usesCommitLog
       ? try CommitLog(
         connection, directory: directory, records: records, history: history,
+        residences: residences,
         epoch: self.opening.number, sequence: recovery.sequence)
       : nil
     identity = StoreIdentity(
@@ -176,6 +179,7 @@ package final class SQLiteZoneStore: ZoneStore {
     _ requests: [CommitRequest], wall: Int64
   ) throws(StorageError) -> [CommitResult] {
     if requests.isEmpty { return [] }
+    defer { if requests.contains(where: \.changesResidence) { residences.forgetLeases() } }
     guard let commitLog else {
       try prepareCommit(wall: wall)
       return try connection.write { () throws(StorageError) in
@@ -222,7 +226,7 @@ package final class SQLiteZoneStore: ZoneStore {
   ) throws(StorageError) -> [CommitResult] {
     var results: [CommitResult] = []
     results.reserveCapacity(requests.count)
-    for request in requests { results.append(try perform(request, wall: wall)) }
+    for request in requests { results.append(try performResident(request, wall: wall)) }
     let forgotten = requests.reduce(0) { $0 + $1.prunedRows }
     try history.forget(forgotten, wall: wall)
     try accounts.forgetCodes(forgotten, wall: wall)
@@ -327,6 +331,19 @@ package final class SQLiteZoneStore: ZoneStore {
     }
   }
 
+  /// Performs the request if its account lives here.
+  private func performResident(
+    _ request: CommitRequest, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    guard let id = request.resident else { return try perform(request, wall: wall) }
+    if let refusal = try residences.lease(of: id, wall: wall) { return .refused(refusal) }
+    let result = try perform(request, wall: wall)
+    guard case .refused = result, let departure = try queries.residences.departure(of: id) else {
+      return result
+    }
+    return .refused(departure.refusal)
+  }
+
   private func perform(
     _ request: CommitRequest, wall: Int64
   ) throws(StorageError) -> CommitResult {
@@ -348,13 +365,13 @@ package final class SQLiteZoneStore: ZoneStore {
       try subscriptions.putSubscription(subscription, for: device, of: id)
     case .removeSubscription(let id, let device, let name):
       try subscriptions.removeSubscription(name, for: device, of: id)
-    case .removeAccount(let id): try remover.removeAccount(id, wall: wall)
+    case .removeAccount(let id): try residences.removeAccount(id, wall: wall)
     case .addChunk(let id, let hash, let file, let bytes):
       try chunks.addChunk(hash, of: id, file: file, bytes: bytes, wall: wall)
     case .renewChunks(let id, let hashes): try chunks.renewChunks(hashes, of: id, wall: wall)
     case .confirmChunks(let files): try chunks.setUnverified(files, false)
     case .markChunksMissing(let files): try chunks.setUnverified(files, true)
-    case .collectChunks(let count): try chunks.collectChunks(atMost: count, wall: wall)
+    case .collectChunks(let count): try collectChunks(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       try zones.deleteZone(zone, through: through, by: device, of: id, wall: wall)
     case .deleteZoneRest(let id, let device, let zone, let portion):
@@ -372,8 +389,27 @@ package final class SQLiteZoneStore: ZoneStore {
       try wakes.claimWakes(ids, keys: keys, wall: wall)
     case .reportWakes(let reports): try wakes.reportWakes(reports, wall: wall)
     case .addWakeKey(let key, let onlyFirst): try wakes.addWakeKey(key, onlyFirst: onlyFirst)
-    case .move: .refused(StoreRefusals.unknownAccount)
+    case .move(let step): try residences.move(step, wall: wall)
     }
+  }
+
+  private func collectChunks(
+    atMost count: Int, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    try residences.clearAnyDeparture(wall: wall)
+    return try chunks.collectChunks(atMost: count, wall: wall)
+  }
+
+  /// Returns a writer of a copy of an account. No commit may come before it is closed.
+  package func makeAccountTarget(
+    _ move: AccountMove
+  ) throws(StorageError) -> SQLiteAccountTarget {
+    try exclusively { () throws(StorageError) in
+      try commitLog?.flushWithinLock()
+      hasWritten = true
+    }
+    residences.forgetLeases()
+    return try SQLiteAccountTarget(connection, directory: directory, move)
   }
 
   private func touchDevices(_ sightings: [DeviceSighting]) throws(StorageError) -> CommitResult {

@@ -16,6 +16,9 @@ package struct StoreDump: Equatable {
   package private(set) var records: [ExportedRecord] = []
   package private(set) var batches: [ExportedBatch] = []
   package private(set) var chunks: [ExportedChunk] = []
+  package private(set) var departed: [ExportedDeparture] = []
+  package private(set) var departedDevices: [DepartedDevice] = []
+  package private(set) var departedPairings: [DepartedPairing] = []
 
   package init() {}
 
@@ -48,6 +51,9 @@ package struct StoreDump: Equatable {
     case .records(let more): records += more
     case .batches(let more): batches += more
     case .chunks(let more): chunks += more
+    case .departed(let more): departed += more
+    case .departedDevices(let more): departedDevices += more
+    case .departedPairings(let more): departedPairings += more
     }
   }
 

@@ -26,5 +26,5 @@ package struct ZoneStory: Sendable, CustomTestStringConvertible {
     + ChangeStories.all + SnapshotStories.all + OwnerStories.all + SubscriptionStories.all
     + ZoneListStories.all + ChunkUseStories.all + HistoryStories.all + RestoreStories.all
     + ZoneDeletionStories.all + PortionStories.all + RoomStories.all + WakeStories.all
-    + DueWakeStories.all + ScopeStories.all
+    + DueWakeStories.all + ScopeStories.all + MoveStories.all
 }

@@ -21,8 +21,10 @@ struct QueryPlanTests {
       try WakeWriter(connection, queries: queries),
       try ZoneDeleter(
         connection, queries: queries, records: records, chunks: chunks, rules: StoreRules()),
-      try AccountRemover(
-        connection, queries: queries, records: records, chunks: chunks, rules: StoreRules()),
+      try Residences(
+        connection, queries: queries,
+        remover: try AccountRemover(
+          connection, queries: queries, records: records, chunks: chunks, rules: StoreRules())),
       try HistoryPruner(connection, rules: StoreRules()),
       try StoreOpening(connection, directory: directory.path)
     )
@@ -39,6 +41,7 @@ struct QueryPlanTests {
           // One row.
           "FROM opening",
           // An index of only these rows; and all labels, for a new one that has no key.
+          "WHERE moving_until IS NOT NULL", "FROM departed WHERE cleared = 0",
           "WHERE label_key IS NULL", "SELECT account, label FROM accounts WHERE label <> ''",
         ])
     }

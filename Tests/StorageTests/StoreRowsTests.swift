@@ -7,6 +7,7 @@ struct StoreRowsTests {
     let empty: [StoreRows] = [
       .accounts([]), .lineage([]), .gaps([]), .devices([]), .pairings([]), .subscriptions([]),
       .wakes([]), .wakeKeys([]), .zones([]), .records([]), .batches([]), .chunks([]),
+      .departed([]), .departedDevices([]), .departedPairings([]),
     ]
     #expect(empty.map(\.table) == StoreTable.allCases)
     #expect(empty.allSatisfy { $0.count == 0 })

@@ -31,9 +31,10 @@ package struct AccountList: Hashable, Sendable {
 
 extension AccountSummary {
   /// `{"accountID","label","plan","madeAt","devices","newestTag","chunkBytes",
-  /// "recordBytes","records","lastSeen"}`; `lastSeen` is null if the account has no device.
+  /// "recordBytes","records","lastSeen","arriving"?}`; `lastSeen` is null if the account has no
+  /// device.
   package var json: JSONValue {
-    [
+    let json: JSONValue = [
       "accountID": .string(id.text), "label": .string(label), "plan": plan.json,
       "madeAt": JSONValue(integerLiteral: madeAt),
       "devices": JSONValue(integerLiteral: Int64(devices)),
@@ -43,6 +44,7 @@ extension AccountSummary {
       "records": JSONValue(integerLiteral: records),
       "lastSeen": lastSeen.map { JSONValue(integerLiteral: $0) } ?? .null,
     ]
+    return isArriving ? json.setting("arriving", to: .bool(true)) : json
   }
 
   package static func decoded(body: [UInt8]) throws(Refusal) -> AccountSummary {
@@ -62,7 +64,7 @@ extension AccountSummary {
       id: id, label: label, plan: try Plan(json: plan), madeAt: madeAt, devices: devices,
       newestTag: newestTag, chunkBytes: chunkBytes,
       recordBytes: json["recordBytes"]?.int64 ?? 0, records: json["records"]?.int64 ?? 0,
-      lastSeen: json["lastSeen"]?.int64)
+      lastSeen: json["lastSeen"]?.int64, isArriving: json["arriving"]?.bool ?? false)
   }
 }
 

@@ -229,7 +229,8 @@ enum AccountListCommand {
     summary: "Shows all accounts.",
     discussion: """
       DEVICES is the number of signed-in devices, RECORDS the bytes of records, including \
-      tombstones, and FILES the bytes of the chunks of files.
+      tombstones, and FILES the bytes of the chunks of files. An account that is arriving is being \
+      moved here from another relay; one that has moved away is not listed.
       """,
     options: AccountCommand.storeOptions + [json.entry]
   ) { arguments throws(CommandFailure) in
@@ -248,7 +249,8 @@ enum AccountListCommand {
     try client.eachAccount { account in
       count += 1
       table.add(
-        account.id.text, account.label, "\(account.devices)", account.plan.text,
+        account.id.text, account.label + (account.isArriving ? " (arriving)" : ""),
+        "\(account.devices)", account.plan.text,
         ByteCount.text(account.recordBytes), ByteCount.text(account.chunkBytes),
         CalendarTime.text(account.madeAt))
     }
@@ -391,12 +393,19 @@ enum AccountRemoveCommand {
     discussion: """
       Its devices are refused at once; their local data stays on them. The removal cannot be \
       undone; to keep a copy, use lockstep account export first.
+
+      The id of an account that has moved to another relay removes the address that its devices \
+      are told here: those that have not followed yet must be paired again.
       """,
     options: AccountCommand.storeOptions + [yes.entry, AccountCommand.json.entry],
     operands: AccountCommand.account
   ) { arguments throws(CommandFailure) in
     let client = try AccountCommand.adminClient(arguments)
-    let account = try client.account(named: arguments.operands[0])
+    let name = arguments.operands[0]
+    if let id = AccountID(text: name), let relay = try client.relay(ofDeparted: id) {
+      return try removeDeparture(of: id, to: relay, client, arguments)
+    }
+    let account = try client.account(named: name)
     if !arguments[yes] { try confirm(account) }
     try client.removeAccount(account.id)
     if arguments[AccountCommand.json] {
@@ -406,19 +415,40 @@ enum AccountRemoveCommand {
     return try TerminalOutput.printed("\(AccountCommand.name(of: account)) is removed")
   }
 
+  private static func removeDeparture(
+    of id: AccountID, to relay: String, _ client: AdminClient, _ arguments: Arguments
+  ) throws(CommandFailure) -> ExitCode {
+    if !arguments[yes] {
+      try confirm(
+        id.text,
+        "\(id.text) has moved to \(relay). The address is removed: devices that have not followed "
+          + "yet must be paired again.")
+    }
+    try client.removeAccount(id)
+    return try TerminalOutput.printed(
+      arguments[AccountCommand.json]
+        ? JSONValue.object([JSONMember("accountID", .string(id.text))]).text
+        : "the address of \(id.text) is removed; the account itself is at \(relay)")
+  }
+
   private static func confirm(_ account: AccountSummary) throws(CommandFailure) {
     let name = AccountCommand.name(of: account)
+    let devices = account.devices == 1 ? "1 device" : "\(account.devices) devices"
+    try confirm(
+      name,
+      "\(name) has \(devices), \(ByteCount.text(account.recordBytes)) of records and "
+        + "\(ByteCount.text(account.chunkBytes)) of files. All of it is removed permanently.")
+  }
+
+  /// `consequence`: a sentence for the person.
+  private static func confirm(
+    _ name: String, _ consequence: String
+  ) throws(CommandFailure) {
     guard isatty(STDIN_FILENO) == 1 else {
       throw CommandFailure(
         "there is no terminal for the confirmation; add --yes to remove \(name)", exitCode: .usage)
     }
-    let devices = account.devices == 1 ? "1 device" : "\(account.devices) devices"
-    TerminalOutput.writeToStandardError(
-      """
-      \(name) has \(devices), \(ByteCount.text(account.recordBytes)) of records \
-      and \(ByteCount.text(account.chunkBytes)) of files. All of it is removed permanently.
-      Type yes to remove it:\u{20}
-      """)
+    TerminalOutput.writeToStandardError("\(consequence)\nType yes to remove it: ")
     guard readLine() == "yes" else { throw CommandFailure("nothing was removed") }
   }
 }

@@ -144,6 +144,12 @@ extension AdminClient {
       to: HTTPCallRequest("PUT", path: Self.path(account, "plan"), body: plan.encodedBody()))
   }
 
+  /// Returns the address of the relay to which the account has moved, or nil if it has not.
+  package func relay(ofDeparted account: AccountID) throws(CommandFailure) -> String? {
+    let response = try response(to: HTTPCallRequest("GET", path: Self.path(account)))
+    return Refusal.problem(response.body, status: response.status)?.relay
+  }
+
   package func removeAccount(_ account: AccountID) throws(CommandFailure) {
     var request = HTTPCallRequest("DELETE", path: Self.path(account))
     // The relay removes the account's records in portions, which takes longer than other calls.

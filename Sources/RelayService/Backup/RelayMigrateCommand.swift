@@ -8,14 +8,16 @@ import LockstepTerminal
 /// `lockstep relay migrate`: moves a store between a folder and a database.
 enum RelayMigrateCommand {
   static let from = CommandOption.required(
-    "from", .storeLocation, "The store to move: its folder, or postgres://USER@HOST/DATABASE.")
+    "from", .storeLocation,
+    "The store to move, or that of the account: its folder, or postgres://USER@HOST/DATABASE.")
   static let to = CommandOption.required(
-    "to", .storeLocation, "The target: a folder or a database without accounts.")
+    "to", .storeLocation,
+    "The target: a folder or a database without accounts, or with --account a relay's store.")
   static let json = CommandOption.flag("json", "Print one JSON object.")
 
   static let command = Command(
     name: "migrate",
-    summary: "Moves a store between a folder and a PostgreSQL database, in any direction.",
+    summary: "Moves a store between a folder and a PostgreSQL database, or one account of it.",
     discussion: """
       All relays on both stores must be stopped; if one is detected, the move is refused. Devices \
       see only the pause: accounts, devices and their tokens, records with their tags, deletions, \
@@ -29,9 +31,19 @@ enum RelayMigrateCommand {
 
       The old store remains. A relay that is started on it nevertheless treats it as an older \
       copy, as after a restore.
+
+      With --account, one account moves to the store of another relay, and its devices follow to \
+      the address --relay. Relays on databases run on; those on folders must be stopped. The \
+      account's commits are refused for a moment, and nothing that was acknowledged is lost. An \
+      interrupted move is completed, or begun again, by the same command. The former store keeps \
+      the address for its devices; lockstep account remove removes it.
       """,
-    options: [from.entry, to.entry, json.entry]
+    options: [
+      from.entry, to.entry, AccountMoveCommand.account.entry, AccountMoveCommand.relay.entry,
+      AccountMoveCommand.repeatsDeparture.entry, json.entry,
+    ]
   ) { arguments throws(CommandFailure) in
+    if let code = try AccountMoveCommand.run(arguments) { return code }
     // Before anything exists that an interruption would leave behind.
     let interruption = try Interruption()
     let begun = SystemClock.moment()

@@ -92,6 +92,12 @@ struct StoreMove {
   }
 
   private func requireDifferentStores() throws(CommandFailure) {
+    try StoreMove.requireDifferentStores(from, to)
+  }
+
+  static func requireDifferentStores(
+    _ from: StoreLocation, _ to: StoreLocation
+  ) throws(CommandFailure) {
     var isSame = from == to
     if case .folder(let one) = from, case .folder(let other) = to {
       var (left, right) = (stat(), stat())
@@ -133,13 +139,14 @@ struct StoreMove {
     _ outcome: inout Outcome
   ) throws(CommandFailure) -> StoreRows {
     guard case .chunks(var chunks) = rows else { return rows }
+    let files = source.copy(to: target)
     for place in chunks.indices {
       try interruption.check(Self.work)
       progress.show(
         "chunk \(copied[.chunks] + Int64(place) + 1) of \(outcome.totals[.chunks])")
       let chunk = chunks[place]
       let defect = try MoveTarget.reporting { () throws(StorageError) in
-        try copyChunk(chunk, from: source, to: target)
+        try files.copy(chunk, to: chunk.stored.file)
       }
       guard let defect else { continue }
       if chunk.isUnverified {
@@ -152,29 +159,6 @@ struct StoreMove {
     return .chunks(chunks)
   }
 
-  /// Copies a chunk. Returns its defect, or nil if the new store has the chunk.
-  private func copyChunk(
-    _ chunk: ExportedChunk, from source: MoveSource, to target: MoveTarget
-  ) throws(StorageError) -> String? {
-    let file = chunk.stored.file
-    var offset = 0
-    while true {
-      switch try source.read(file, from: offset) {
-      case .bad(let defect):
-        if offset > 0 { try target.drop(file) }
-        return defect
-      case .bytes(let bytes, let isLast):
-        if let refusal = try target.append(bytes, to: file) { return words(for: refusal) }
-        offset += bytes.count
-        if isLast { return try target.finish(file, chunk.hash).map(words) }
-      }
-    }
-  }
-
-  private func words(for refusal: Refusal) -> String {
-    refusal.code == .hashMismatch
-      ? "has other bytes than its hash says" : "was refused: \(refusal.code.title)"
-  }
 }
 
 /// Store to be moved, in a folder or a database, with the chunks of its files. No other process
@@ -205,31 +189,8 @@ final class MoveSource {
     }
   }
 
-  /// Returns a part of a chunk and whether it is the last one, or the chunk's defect. Throws if the
-  /// store as a whole cannot be read.
-  func read(_ file: ChunkFile, from offset: Int) throws(StorageError) -> Part {
-    guard let files else { return .bad("is missing") }
-    do throws(StorageError) {
-      let count = Limits.chunkPortionBytes
-      switch try files.perform(.read(file, offset: offset, count: count)) {
-      case .bytes(let bytes): return .bytes(bytes, isLast: bytes.count < count)
-      case .refused: return .bad("is missing")
-      case .done, .files: return .bad("cannot be read")
-      }
-    } catch {
-      switch error {
-      case .corrupt(_, let detail): return .bad("cannot be read (\(detail))")
-      // The disk fails to read one file of many.
-      case .failed(_, _, let detail) where folder != nil: return .bad("cannot be read (\(detail))")
-      default: throw error
-      }
-    }
-  }
-
-  enum Part {
-    case bytes([UInt8], isLast: Bool)
-    /// Defect, worded as the end of a sentence about the chunk.
-    case bad(String)
+  func copy(to target: MoveTarget) -> ChunkCopy {
+    ChunkCopy(source: files, isFolder: folder != nil, target: target.files)
   }
 
   /// Marks the store as moved.
@@ -256,7 +217,7 @@ final class MoveSource {
 /// other clients.
 final class MoveTarget {
   private let rows: any StoreTarget
-  private let files: any ChunkStore
+  let files: any ChunkStore
   private let folder: (replacement: StoreReplacement, lock: DirectoryLock)?
 
   /// `wall`: milliseconds since the Unix epoch. Throws if the target already has accounts.
@@ -324,23 +285,6 @@ final class MoveTarget {
   }
 
   func insertRows(_ more: StoreRows) throws(StorageError) { try rows.insert(more) }
-
-  /// Appends bytes to the file.
-  func append(_ bytes: [UInt8], to file: ChunkFile) throws(StorageError) -> Refusal? {
-    try perform(.append(file, bytes))
-  }
-
-  /// Completes the file if its bytes have that hash.
-  func finish(_ file: ChunkFile, _ hash: ChunkHash) throws(StorageError) -> Refusal? {
-    try perform(.finish(file, expecting: hash))
-  }
-
-  func drop(_ file: ChunkFile) throws(StorageError) { _ = try files.perform(.remove([file])) }
-
-  private func perform(_ request: ChunkRequest) throws(StorageError) -> Refusal? {
-    guard case .refused(let refusal) = try files.perform(request) else { return nil }
-    return refusal
-  }
 
   /// Makes the target a store. Returns the path of the folder's former contents, or nil if there
   /// were none.

@@ -48,7 +48,8 @@ struct MemoryAccount {
     AccountSummary(
       id: id, label: label, plan: plan, madeAt: madeAt, devices: members.count,
       newestTag: head.newest, chunkBytes: chunkBytes, recordBytes: use.bytes,
-      records: use.records, lastSeen: members.map(\.device.lastSeen).max())
+      records: use.records, lastSeen: members.map(\.device.lastSeen).max(),
+      isArriving: movingUntil == .max)
   }
 
   func record(_ key: RecordKey) -> Record? { records[key] }

@@ -67,7 +67,9 @@ final class CommitRun {
     try begin(requests)
     for (index, request) in requests.enumerated() {
       if request.needsSaveLookup, !saves.isReady { try loadSaveLookup(for: requests[index...]) }
-      if case .save(let commit) = request {
+      if let refusal = request.resident.flatMap(accounts.absence) {
+        results[index] = .refused(refusal)
+      } else if case .save(let commit) = request {
         try planSave(commit, at: index)
       } else {
         results[index] = try performRequest(request)
@@ -120,7 +122,7 @@ final class CommitRun {
     case .claimWakes(let ids, let keys): try claimWakes(ids, keys: keys)
     case .reportWakes(let reports): reportWakes(reports)
     case .addWakeKey(let key, let onlyFirst): try addWakeKey(key, onlyFirst: onlyFirst)
-    case .move: .refused(StoreRefusals.unknownAccount)
+    case .move(let step): try move(step)
     }
   }
 
@@ -175,6 +177,8 @@ final class CommitRun {
     if let steps { accounts.readLookup(from: steps.map { rows[$0] }) }
     if let wakeStep { try wakes.read(rows[wakeStep]) }
     if needsLookup { try saves.readLookup(from: rows[first...]) }
+    let missing = Set(requests.compactMap(\.resident).filter { accounts[$0] == nil }).sorted()
+    if !missing.isEmpty { accounts.setDepartures(try departures(of: missing)) }
   }
 
   private func loadSaveLookup(for requests: ArraySlice<CommitRequest>) throws(PostgresFault) {
@@ -408,22 +412,35 @@ extension CommitRun {
 
   /// Removes one portion per commit. The first portion also signs out the account's devices.
   func removeAccount(_ id: AccountID) throws(PostgresFault) -> CommitResult {
-    guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
+    guard accounts[id] != nil else { return try forgetDeparture(of: id) }
     discardLookup()
+    removeAccess(to: id)
+    guard try removePortion(of: id) else { return .removing }
+    write(AccountWriter.remove, PostgresParameters().bind(id.rawValue))
+    accounts.remove(id)
+    return .done
+  }
+
+  /// Removes the account's devices and pairing codes.
+  func removeAccess(to id: AccountID) {
     let parameters = PostgresParameters().bind(id.rawValue)
     for removal in AccountWriter.accessRemovals { write(removal, parameters) }
     accounts.removeAllMembers(of: id)
     wakes.removeAll(of: id)
     recordMembershipChange(of: id)
+  }
+
+  /// Removes some of the account's rows. Returns true if only its own is left.
+  func removePortion(of id: AccountID) throws(PostgresFault) -> Bool {
+    let parameters = PostgresParameters().bind(id.rawValue)
     let gone = try query { pipeline in
       for removal in AccountWriter.portionRemovals {
         pipeline.add(removal, parameters.bind(Int64(rules.deletedPerCommit)))
       }
     }
-    guard gone.allSatisfy({ $0.written < rules.deletedPerCommit }) else { return .removing }
+    guard gone.allSatisfy({ $0.written < rules.deletedPerCommit }) else { return false }
     for removal in AccountWriter.endRemovals { write(removal, parameters) }
-    accounts.remove(id)
-    return .done
+    return true
   }
 
   func issuePairing(
@@ -453,12 +470,13 @@ extension CommitRun {
         scope: try row.scope(3), wrapped: row.isNull(4) ? nil : row.text(4)
       )
     }
-    guard let found else { return .refused(StoreRefusals.badPairingCode) }
+    guard let found else { return .refused(try absence(ofPairing: codeHash)) }
     guard accounts[found.id] != nil else {
       // The code was issued while the known accounts were being locked.
       throw PostgresFault(
         cause: .refused(state: "40001"), message: "a pairing code was issued concurrently")
     }
+    if let refusal = accounts.absence(of: found.id) { return .refused(refusal) }
     guard device.mayJoin(found.id) else { return .refused(StoreRefusals.otherAccount) }
     guard found.count < rules.devicesPerAccount else {
       return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))
@@ -542,7 +560,7 @@ extension CommitRun {
 }
 
 /// SQL statements.
-private enum AccountWriter {
+enum AccountWriter {
   static let insert = PostgresStatement(
     "insert account",
     """
@@ -593,7 +611,8 @@ private enum AccountWriter {
         SELECT ctid FROM \(table) WHERE account = $1::bigint LIMIT $2::bigint))
       """)
   }
-  static let endRemovals = removals(["zones", "lineage", "gaps", "accounts"])
+  static let endRemovals = removals(["zones", "lineage", "gaps"])
+  static let remove = removals(["accounts"])[0]
 
   private static func removals(_ tables: [String]) -> [PostgresStatement] {
     tables.map { table in
@@ -875,6 +894,7 @@ extension CommitRun {
       )
     }
     for chunk in gone { accounts.addChunkBytes(-chunk.bytes, to: chunk.file.account) }
+    try clearAnyDeparture()
     return .collected(gone.map(\.file))
   }
 

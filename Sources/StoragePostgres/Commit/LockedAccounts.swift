@@ -10,10 +10,14 @@ final class LockedAccounts {
     var use = AccountUse()
     /// The plan without its zones, which are not read.
     var plan = Plan.everything
+    /// True if the account's commits are refused: it is being moved.
+    var isMoving = false
   }
 
   private var known: [AccountID: Known] = [:]
   private var members: [AccountID: Set<DeviceID>] = [:]
+  /// Of the accounts that requests name and that are not here.
+  private var departures: [AccountID: Departure] = [:]
   /// The run of the store; nil if no account was locked.
   private(set) var run: UInt64?
   /// Gaps that arose in this commit, by account.
@@ -34,6 +38,14 @@ final class LockedAccounts {
   var moved: [(account: AccountID, token: ChangeToken)] {
     movedAccounts.sorted().compactMap { id in known[id].map { (id, $0.head.token) } }
   }
+
+  /// Refusal of a request that needs an account that is being moved, or that has moved away.
+  func absence(of id: AccountID) -> Refusal? {
+    if let account = known[id] { return account.isMoving ? StoreRefusals.moving : nil }
+    return departures[id]?.refusal
+  }
+
+  func setDepartures(_ found: [AccountID: Departure]) { departures = found }
 
   func add(_ id: AccountID, generation: UInt32) {
     known[id] = Known(
@@ -117,7 +129,8 @@ final class LockedAccounts {
             bytes: row.integer(7), records: row.integer(8), batches: row.integer(9)),
           plan: Plan(
             zones: nil, bytes: row.isNull(10) ? nil : row.integer(10),
-            records: row.isNull(11) ? nil : row.integer(11)))
+            records: row.isNull(11) ? nil : row.integer(11)),
+          isMoving: row.bool(12))
       )
     }) { known[id] = account }
     for (id, device, run) in rows[1].all({ row in
@@ -135,7 +148,8 @@ final class LockedAccounts {
     "lock accounts",
     """
     SELECT account, generation, newest, forgotten, chunk_bytes, run, range_start,
-      record_bytes, record_count, batch_count, quota_bytes, quota_records
+      record_bytes, record_count, batch_count, quota_bytes, quota_records,
+      coalesce(moving_until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint, false)
     FROM accounts
     WHERE account = ANY (ARRAY(
       SELECT unnest($1::bigint[])

@@ -7,17 +7,23 @@ package final class PostgresStoreSource: StoreSource {
   package let totals: StoreTotals
   package let isOlderCopy: Bool
   private let session: MovingSession
-  private var tables = StoreTable.allCases[...]
+  private let account: AccountID?
+  private var tables: ArraySlice<StoreTable>
   /// True if the first table's cursor is open.
   private var isReading = false
   /// Counters that change with each commit of a relay.
   private let commitCounters: [Int64]
 
   /// Throws `inUse` if a relay is connected. Throws `failed` if there is no store, or if another
-  /// version of the program created its tables.
-  package init(_ address: PostgresAddress) throws(StorageError) {
+  /// version of the program created its tables. `selection`: reads only these rows, and
+  /// relays may be connected.
+  package init(
+    _ address: PostgresAddress, selection: AccountSelection? = nil
+  ) throws(StorageError) {
+    account = selection?.account
+    tables = (selection?.tables ?? StoreTable.allCases)[...]
     session = try MovingSession(address)
-    try session.requireNoRelays()
+    if selection == nil { try session.requireNoRelays() }
     let connection = session.connection
     let found = try session.run("open") { () throws(PostgresFault) in
       let found = try Schema.zones.find(connection)
@@ -34,7 +40,7 @@ package final class PostgresStoreSource: StoreSource {
         detail: "its tables have version \(found.version) and not \(Schema.zones.version); "
           + "start a relay of this version on it once to upgrade them")
     }
-    let session = session
+    let (session, account) = (session, account)
     isOlderCopy = try session.run("open") { () throws(PostgresFault) in
       try StoreOpening.isOlderCopy(connection)
     }
@@ -44,7 +50,10 @@ package final class PostgresStoreSource: StoreSource {
       pipeline.add(PostgresSession.long)
       pipeline.add(MovingSession.patient)
       _ = try connection.run(pipeline)
-      return (try session.totals(), try PostgresStoreSource.commitCounters(on: connection))
+      return (
+        try session.totals(of: account),
+        account == nil ? try PostgresStoreSource.commitCounters(on: connection) : []
+      )
     }
   }
 
@@ -80,7 +89,7 @@ package final class PostgresStoreSource: StoreSource {
     try session.run("read") { () throws(PostgresFault) in
       while let table = tables.first {
         if !isReading {
-          let query = PostgresStoreSource.query(of: table)
+          let query = query(of: table)
           _ = try session.connection.run(
             PostgresStatement("", "DECLARE moved NO SCROLL CURSOR FOR \(query)"))
           isReading = true
@@ -125,6 +134,9 @@ package final class PostgresStoreSource: StoreSource {
     case .records: .records(try fetchRecords())
     case .batches: .batches(try fetch(StoreRow.batch))
     case .chunks: .chunks(try fetch(StoreRow.chunk))
+    case .departed: .departed(try fetch(StoreRow.departure))
+    case .departedDevices: .departedDevices(try fetch(StoreRow.departedDevice))
+    case .departedPairings: .departedPairings(try fetch(StoreRow.departedPairing))
     }
   }
 
@@ -152,7 +164,7 @@ package final class PostgresStoreSource: StoreSource {
   /// Returns the query of a table. Rows come in the order of insertion if it is stored; records
   /// come in the order of their accounts, so that an account's records are contiguous in the new
   /// store.
-  private static func query(of table: StoreTable) -> String {
+  private func query(of table: StoreTable) -> String {
     let columns = StoreRow.columns(of: table)
     let order =
       switch table {
@@ -166,8 +178,12 @@ package final class PostgresStoreSource: StoreSource {
       case .zones: "account, zone"
       case .records: "account, tag"
       case .chunks: "account, hash"
+      case .departed: "account"
+      case .departedDevices: "account, token_hash"
+      case .departedPairings: "account, code_hash"
       }
-    return "SELECT \(columns) FROM \(table.rawValue) ORDER BY \(order)"
+    let condition = account.map { " WHERE account = \(Int64(bitPattern: $0.rawValue))" } ?? ""
+    return "SELECT \(columns) FROM \(table.rawValue)\(condition) ORDER BY \(order)"
   }
 }
 
@@ -177,7 +193,7 @@ final class MovingSession {
   let connection: PostgresConnection
   let address: PostgresAddress
   /// Application names of relays' sessions.
-  private let relays: [String]
+  let relays: [String]
 
   /// Application name that distinguishes its sessions from those of relays.
   private static let name = "lockstep migrate"
@@ -237,19 +253,24 @@ final class MovingSession {
     try PostgresChunkStore(address, sessionSetup: nil)
   }
 
-  /// Counts the rows of all tables.
-  func totals() throws(PostgresFault) -> StoreTotals {
+  /// Counts the rows of all tables, or those of one account.
+  func totals(of account: AccountID? = nil) throws(PostgresFault) -> StoreTotals {
     var pipeline = PostgresPipeline()
-    for table in StoreTable.allCases {
-      pipeline.add(PostgresStatement("", "SELECT count(*) FROM \(table.rawValue)"))
+    let condition = account.map { "account = \(Int64(bitPattern: $0.rawValue))" } ?? "true"
+    let tables = account == nil ? StoreTable.allCases : StoreTable.ofAccount
+    for table in tables {
+      pipeline.add(
+        PostgresStatement("", "SELECT count(*) FROM \(table.rawValue) WHERE \(condition)"))
     }
     let tombstones = pipeline.add(
-      PostgresStatement("", "SELECT count(*) FROM records WHERE deleted_at IS NOT NULL"))
+      PostgresStatement(
+        "", "SELECT count(*) FROM records WHERE deleted_at IS NOT NULL AND \(condition)"))
     let bytes = pipeline.add(
-      PostgresStatement("", "SELECT coalesce(sum(bytes), 0)::bigint FROM chunks"))
+      PostgresStatement(
+        "", "SELECT coalesce(sum(bytes), 0)::bigint FROM chunks WHERE \(condition)"))
     let rows = try connection.run(pipeline, within: Limits.removalMilliseconds)
     var totals = StoreTotals()
-    for (place, table) in StoreTable.allCases.enumerated() {
+    for (place, table) in tables.enumerated() {
       totals[table] = rows[place].first { $0.integer(0) } ?? 0
     }
     totals.tombstones = rows[tombstones].first { $0.integer(0) } ?? 0
@@ -260,7 +281,7 @@ final class MovingSession {
   /// For a transaction that waits as long as the other store takes.
   static let patient = PostgresStatement(
     "patient", "SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
-  private static let pause = PostgresStatement("pause", "SELECT pg_sleep(0.1)")
+  static let pause = PostgresStatement("pause", "SELECT pg_sleep(0.1)")
   private static let others = PostgresStatement(
     "other sessions",
     """

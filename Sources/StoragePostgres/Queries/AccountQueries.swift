@@ -11,13 +11,16 @@ enum AccountQueries {
       pipeline.add(principal, parameters)
       pipeline.add(subscriptionsOfToken, parameters)
     }
+    if rows[0].first({ $0.bool(11) }) ?? false { return .refused(StoreRefusals.moving) }
     let found = try rows[0].first { (row) throws(PostgresFault) in
       Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
         scope: try row.scope(10), newest: AccountHead(row, from: 5).token, plan: try row.plan(2),
         membershipVersion: row.integer(8), hasWakes: row.bool(9))
     }
-    guard var found else { return .refused(StoreRefusals.unknownToken) }
+    guard var found else {
+      return .refused(try MoveQueries.absence(ofToken: tokenHash, on: connection))
+    }
     found.subscriptions = try rows[1].all { (row) throws(PostgresFault) in try row.subscription() }
     return .principal(found)
   }
@@ -98,7 +101,8 @@ enum AccountQueries {
     SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten,
       affairs, (
         SELECT count(*) FROM wakes
-        WHERE wakes.account = devices.account AND wakes.device = devices.device) > 0, scope
+        WHERE wakes.account = devices.account AND wakes.device = devices.device) > 0, scope,
+      coalesce(moving_until = \(Int64.max), false)
     FROM devices JOIN accounts USING (account) WHERE token_hash = $1::bytea
     """)
   private static let subscriptionsOfToken = PostgresStatement(
@@ -120,7 +124,8 @@ enum AccountQueries {
     SELECT account, label, plan, quota_bytes, quota_records, made_at,
       (SELECT count(*) FROM devices WHERE devices.account = accounts.account), newest, chunk_bytes,
       record_bytes, record_count,
-      (SELECT max(last_seen) FROM devices WHERE devices.account = accounts.account)
+      (SELECT max(last_seen) FROM devices WHERE devices.account = accounts.account),
+      coalesce(moving_until = \(Int64.max), false)
     FROM accounts WHERE account >= $1::bigint AND account <= $2::bigint
     ORDER BY account LIMIT $3::bigint
     """)
@@ -145,7 +150,7 @@ extension PostgresRow {
       id: AccountID(rawValue: bits(0)), label: text(1), plan: try plan(2), madeAt: integer(5),
       devices: Int(clamping: integer(6)), newestTag: integer(7), chunkBytes: integer(8),
       recordBytes: integer(9), records: integer(10),
-      lastSeen: isNull(11) ? nil : integer(11))
+      lastSeen: isNull(11) ? nil : integer(11), isArriving: bool(12))
   }
 
   /// Reads the plan from `plan`, `quota_bytes` and `quota_records`.

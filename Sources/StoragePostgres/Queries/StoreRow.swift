@@ -8,7 +8,8 @@ enum StoreRow {
     switch table {
     case .accounts:
       "account, generation, newest, forgotten, label, plan, made_at, chunk_bytes, quota_bytes, "
-        + "quota_records, record_bytes, record_count, batch_count, run, range_start"
+        + "quota_records, record_bytes, record_count, batch_count, run, range_start, affairs, "
+        + "moving_until, move"
     case .lineage: "account, generation, ended_at"
     case .gaps: "account, after_tag, through_tag"
     case .devices:
@@ -21,6 +22,9 @@ enum StoreRow {
     case .records: "account, deleted_at, \(RecordRow.columns)"
     case .batches: "account, device, batch_high, batch_low, made_at, first_tag, words, digest"
     case .chunks: "account, hash, file, bytes, uses, lease_until, doubtful"
+    case .departed: "account, relay, move, version, cleared"
+    case .departedDevices: "account, token_hash"
+    case .departedPairings: "account, code_hash, expires_at"
     }
   }
 
@@ -39,7 +43,9 @@ enum StoreRow {
       id: AccountID(rawValue: row.bits(0)), head: head, label: row.text(4),
       plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7),
       use: AccountUse(
-        bytes: row.integer(10), records: row.integer(11), batches: row.integer(12)))
+        bytes: row.integer(10), records: row.integer(11), batches: row.integer(12)),
+      version: row.integer(15), movingUntil: row.isNull(16) ? nil : row.integer(16),
+      move: row.bits(17))
   }
 
   static func generation(_ row: PostgresRow) -> EndedGeneration {
@@ -114,6 +120,22 @@ enum StoreRow {
       uses: row.integer(4), leaseUntil: row.integer(5), isUnverified: row.bool(6))
   }
 
+  static func departure(_ row: PostgresRow) -> ExportedDeparture {
+    ExportedDeparture(
+      account: AccountID(rawValue: row.bits(0)),
+      departure: Departure(
+        relay: row.text(1), move: row.bits(2), version: row.integer(3), isCleared: row.bool(4)))
+  }
+
+  static func departedDevice(_ row: PostgresRow) -> DepartedDevice {
+    DepartedDevice(account: AccountID(rawValue: row.bits(0)), tokenHash: row.bytes(1))
+  }
+
+  static func departedPairing(_ row: PostgresRow) -> DepartedPairing {
+    DepartedPairing(
+      account: AccountID(rawValue: row.bits(0)), codeHash: row.bytes(1), expiresAt: row.integer(2))
+  }
+
   // MARK: Writing
 
   /// Returns one statement that inserts all rows.
@@ -123,7 +145,7 @@ enum StoreRow {
       switch table {
       case .accounts:
         "bigint bigint bigint bigint text text bigint bigint bigint bigint bigint bigint bigint "
-          + "bigint bigint"
+          + "bigint bigint bigint bigint bigint"
       case .lineage, .gaps: "bigint bigint bigint"
       case .devices: "bigint bigint text text text bytea bigint text"
       case .pairings: "bigint bytea bigint text text"
@@ -135,11 +157,15 @@ enum StoreRow {
         "bigint bigint text text text bigint bigint bigint bytea bytea bytea"
       case .batches: "bigint bigint bigint bigint bigint bigint text bytea"
       case .chunks: "bigint bytea bigint bigint bigint bigint bigint"
+      case .departed: "bigint text bigint bigint bigint"
+      case .departedDevices: "bigint bytea"
+      case .departedPairings: "bigint bytea bigint"
       }
     let places = types.split(separator: " ").enumerated()
       .map { "$\($0.offset + 1)::\($0.element)[]" }.joined(separator: ", ")
     // Rows get their numbers in this order.
-    let read = table == .chunks ? columns.replacing("doubtful", with: "doubtful <> 0") : columns
+    let read = columns.replacing("doubtful", with: "doubtful <> 0")
+      .replacing("cleared", with: "cleared <> 0")
     return PostgresStatement(
       "move \(table.rawValue)",
       """
@@ -177,6 +203,15 @@ enum StoreRow {
     case .records(let rows): parameters(rows)
     case .batches(let rows): parameters(rows)
     case .chunks(let rows): parameters(rows)
+    case .departed(let rows):
+      PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.departure.relay))
+        .bind(rows.map(\.departure.move)).bind(rows.map(\.departure.version))
+        .bind(rows.map { $0.departure.isCleared ? 1 as Int64 : 0 })
+    case .departedDevices(let rows):
+      PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.tokenHash))
+    case .departedPairings(let rows):
+      PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.codeHash))
+        .bind(rows.map(\.expiresAt))
     }
   }
 
@@ -186,7 +221,8 @@ enum StoreRow {
       .bind(rows.map(\.plan.storedText)).bind(rows.map(\.madeAt)).bind(rows.map(\.chunkBytes))
       .bind(rows.map(\.plan.bytes)).bind(rows.map(\.plan.records)).bind(rows.map(\.use.bytes))
       .bind(rows.map(\.use.records)).bind(rows.map(\.use.batches))
-      .bind(rows.map(\.head.run)).bind(rows.map(\.head.rangeStart))
+      .bind(rows.map(\.head.run)).bind(rows.map(\.head.rangeStart)).bind(rows.map(\.version))
+      .bind(rows.map(\.movingUntil)).bind(rows.map(\.move))
   }
 
   private static func parameters(_ rows: [ExportedDevice]) -> PostgresParameters {

@@ -15,34 +15,43 @@ final class ZoneQueries {
 
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
     try connection.perform("read") { () throws(PostgresFault) in
-      switch request {
-      case .authenticate(let tokenHash): try AccountQueries.principal(tokenHash, on: connection)
-      case .accountCount: try AccountQueries.count(on: connection)
-      case .accounts(let after, let limit):
-        try AccountQueries.list(after: after, limit: limit, on: connection)
-      case .account(let account): try AccountQueries.summary(of: account, on: connection)
-      case .devices(let account):
-        try AccountQueries.devices(of: account, for: relay, on: connection)
-      case .newestToken(let account): try token(of: account)
-      case .zones(let account, let after, let within, let limit):
-        try zones(of: account, after: after, within: within, limit: limit)
-      case .record(let account, let key): try live(key, of: account)
-      case .changes(let account, let since, let zones, let limit):
-        try page(of: account, since: since, zones: zones, limit: limit)
-      case .namedChunks(let account, let hashes, let zones):
-        try ChunkQueries.named(hashes, in: zones, of: account, on: connection)
-      case .chunk(let account, let hash): try ChunkQueries.chunk(hash, of: account, on: connection)
-      case .fileUses(let files): try ChunkQueries.uses(of: files, on: connection)
-      case .followAccounts(let accounts, let leaving, let node):
-        try ListenerQueries.follow(
-          accounts, leaving: leaving, as: relay, node: node, on: connection)
-      case .wakes(let account, let device):
-        try WakeQueries.statuses(
-          of: SleeperID(account: account, device: device), on: connection)
-      case .sleepers(let query): try WakeQueries.sleepers(query, for: relay, on: connection)
-      case .wakeKeys: try WakeQueries.keys(on: connection)
-      case .residence: .residence(.unknown)
-      }
+      let result = try answer(request)
+      guard case .refused = result, let account = request.resident,
+        case .departed(let departure) = try MoveQueries.residence(of: account, on: connection)
+      else { return result }
+      return .refused(departure.refusal)
+    }
+  }
+
+  private func answer(_ request: ReadRequest) throws(PostgresFault) -> ReadResult {
+    switch request {
+    case .authenticate(let tokenHash): try AccountQueries.principal(tokenHash, on: connection)
+    case .accountCount: try AccountQueries.count(on: connection)
+    case .accounts(let after, let limit):
+      try AccountQueries.list(after: after, limit: limit, on: connection)
+    case .account(let account): try AccountQueries.summary(of: account, on: connection)
+    case .devices(let account):
+      try AccountQueries.devices(of: account, for: relay, on: connection)
+    case .newestToken(let account): try token(of: account)
+    case .zones(let account, let after, let within, let limit):
+      try zones(of: account, after: after, within: within, limit: limit)
+    case .record(let account, let key): try live(key, of: account)
+    case .changes(let account, let since, let zones, let limit):
+      try page(of: account, since: since, zones: zones, limit: limit)
+    case .namedChunks(let account, let hashes, let zones):
+      try ChunkQueries.named(hashes, in: zones, of: account, on: connection)
+    case .chunk(let account, let hash): try ChunkQueries.chunk(hash, of: account, on: connection)
+    case .fileUses(let files): try ChunkQueries.uses(of: files, on: connection)
+    case .followAccounts(let accounts, let leaving, let node):
+      try ListenerQueries.follow(
+        accounts, leaving: leaving, as: relay, node: node, on: connection)
+    case .wakes(let account, let device):
+      try WakeQueries.statuses(
+        of: SleeperID(account: account, device: device), on: connection)
+    case .sleepers(let query): try WakeQueries.sleepers(query, for: relay, on: connection)
+    case .wakeKeys: try WakeQueries.keys(on: connection)
+    case .residence(let account):
+      .residence(try MoveQueries.residence(of: account, on: connection))
     }
   }
 

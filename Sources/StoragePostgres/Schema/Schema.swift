@@ -47,7 +47,12 @@ struct Schema {
     }
     if from < version {
       steps.add(
-        PostgresStatement("", "UPDATE schema_version SET version = \(version), oldest = \(oldest)"))
+        PostgresStatement(
+          "",
+          """
+          UPDATE schema_version
+          SET version = \(version), oldest = greatest(oldest, \(oldest))
+          """))
     }
     let commit = steps.add(.commit)
     _ = try connection.run(steps, within: Limits.removalMilliseconds, commit: commit)
@@ -114,12 +119,17 @@ extension Schema {
   static let zones = Schema(
     steps: [
       version1, version2, version3, version4, version5, version6, version7, version8,
-      version9,
+      version9, version10,
     ],
     oldest: 6)
 
+  /// Oldest version of the program that may use tables from which an account has moved, or moves: it
+  /// knows `version10`.
+  static let oldestWithMoves = 10
+
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
-  ///                     plan · made_at · chunk_bytes · run · range_start (tag)
+  ///                     plan · made_at · chunk_bytes · run · range_start (tag) ·
+  ///                     moving_until · move
   ///     lineage         account · generation · ended_at (tag)
   ///     gaps            account · through_tag · after_tag
   ///     devices         account · device · number · device_name · platform · app_version ·
@@ -139,6 +149,9 @@ extension Schema {
   ///     opening         system_identifier · timeline · accounts_table · run      one row, or none
   ///     listeners       account · relay · node
   ///     relays          relay · seen_at
+  ///     departed        account · relay · move · version · cleared
+  ///     departed_devices    account · token_hash
+  ///     departed_pairings   account · code_hash · expires_at
   ///
   /// See SQLite's tables; these differ as follows. `connected_by` is the relay that a device was
   /// connected to last, and `connected_until` the time when this entry expires. `affairs` counts
@@ -423,5 +436,42 @@ extension Schema {
       seen_at timestamptz NOT NULL
     ) WITH (fillfactor = 50)
     """,
+  ]
+
+  /// Adds the residence of accounts (`AccountMove`). A relay of the version before would save to an
+  /// account that is being moved, so a move raises `oldest` first (`OldRelays`).
+  private static let version10 = [
+    "ALTER TABLE schema_version ADD COLUMN moves_since timestamptz",
+    """
+    ALTER TABLE accounts ADD COLUMN moving_until bigint,
+      ADD COLUMN move bigint NOT NULL DEFAULT 0
+    """,
+    """
+    CREATE TABLE departed (
+      account bigint PRIMARY KEY,
+      move bigint NOT NULL,
+      version bigint NOT NULL,
+      cleared boolean NOT NULL DEFAULT false,
+      relay text NOT NULL
+    )
+    """,
+    "CREATE INDEX departed_uncleared ON departed (account) WHERE NOT cleared",
+    """
+    CREATE TABLE departed_devices (
+      account bigint NOT NULL,
+      token_hash bytea NOT NULL,
+      PRIMARY KEY (account, token_hash)
+    )
+    """,
+    "CREATE INDEX departed_devices_by_token_hash ON departed_devices (token_hash)",
+    """
+    CREATE TABLE departed_pairings (
+      account bigint NOT NULL,
+      expires_at bigint NOT NULL,
+      code_hash bytea NOT NULL,
+      PRIMARY KEY (account, code_hash)
+    )
+    """,
+    "CREATE INDEX departed_pairings_by_code_hash ON departed_pairings (code_hash)",
   ]
 }

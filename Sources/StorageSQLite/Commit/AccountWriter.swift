@@ -128,9 +128,12 @@ final class AccountWriter {
     _ codeHash: [UInt8], for device: NewDevice, wall: Int64
   ) throws(StorageError) -> CommitResult {
     guard let found = try validPairing(of: codeHash, wall: wall) else {
-      return .refused(StoreRefusals.badPairingCode)
+      return .refused(try queries.residences.absence(ofPairing: codeHash, wall: wall))
     }
     let (id, pairing) = (found.account, found.pairing)
+    if let until = try queries.residences.lease(of: id)?.movingUntil, until > wall {
+      return .refused(StoreRefusals.moving)
+    }
     guard device.mayJoin(id) else { return .refused(StoreRefusals.otherAccount) }
     let count = try memberCount.bind(id.rawValue).first { $0.integer(0) } ?? 0
     guard count < rules.devicesPerAccount else {
@@ -276,6 +279,7 @@ final class AccountRemover {
   /// Deletes an account's rows from the tables that are small.
   private let access: [SQLiteStatement]
   private let ends: [SQLiteStatement]
+  private let delete: SQLiteStatement
   private let someRecords: SQLiteStatement
   private let deleteRecord: SQLiteStatement
   private let someBatches: SQLiteStatement
@@ -298,7 +302,8 @@ final class AccountRemover {
       return removals
     }
     access = try removals(["devices", "pairings", "subscriptions", "wakes"])
-    ends = try removals(["zones", "lineage", "gaps", "accounts"])
+    ends = try removals(["zones", "lineage", "gaps"])
+    delete = try connection.prepare("DELETE FROM accounts WHERE account = ?")
     someRecords = try connection.prepare(
       """
       SELECT number, zone, fields IS NOT NULL, \(RecordRow.storedBytes), chunks
@@ -315,7 +320,33 @@ final class AccountRemover {
     guard let head = try queries.head(of: id) else {
       return .refused(StoreRefusals.unknownAccount)
     }
+    try removeAccess(to: id)
+    let gone = try removePortion(of: id, wall: wall)
+    guard gone.isLast else {
+      try records.advance(id, from: head, to: head, -gone.use)
+      return .removing
+    }
+    for removal in ends { try removal.bind(id.rawValue).run() }
+    try delete.bind(id.rawValue).run()
+    return .done
+  }
+
+  /// Removes the account's devices and pairing codes.
+  func removeAccess(to id: AccountID) throws(StorageError) {
     for removal in access { try removal.bind(id.rawValue).run() }
+  }
+
+  /// Removes a portion of what is left of an account that has moved away. Returns true if nothing
+  /// is left.
+  func removeRest(of id: AccountID, wall: Int64) throws(StorageError) -> Bool {
+    guard try removePortion(of: id, wall: wall).isLast else { return false }
+    for removal in ends { try removal.bind(id.rawValue).run() }
+    return true
+  }
+
+  private func removePortion(
+    of id: AccountID, wall: Int64
+  ) throws(StorageError) -> (use: AccountUse, isLast: Bool) {
     var left = rules.deletedPerCommit
     var gone = try removeRecords(left, of: id, wall: wall)
     left -= Int(gone.records)
@@ -323,12 +354,7 @@ final class AccountRemover {
     left -= Int(batches.batches)
     gone += batches
     if left > 0 { left -= try removeChunks(left, of: id) }
-    guard left > 0 else {
-      try records.advance(id, from: head, to: head, -gone)
-      return .removing
-    }
-    for removal in ends { try removal.bind(id.rawValue).run() }
-    return .done
+    return (gone, left > 0)
   }
 
   private func removeRecords(

@@ -27,6 +27,7 @@ final class CommitLog: @unchecked Sendable {
   private let connection: SQLiteConnection
   private let records: RecordWriter
   private let history: HistoryPruner
+  private let residences: Residences
   private let setLogged: SQLiteStatement
   private let file: CommitLogFile
   private var buffer = SaveBuffer()
@@ -38,11 +39,12 @@ final class CommitLog: @unchecked Sendable {
   /// `epoch`: the store's opening number. `sequence`: the last one that the database contains.
   init(
     _ connection: SQLiteConnection, directory: String, records: RecordWriter,
-    history: HistoryPruner, epoch: UInt64, sequence: Int64
+    history: HistoryPruner, residences: Residences, epoch: UInt64, sequence: Int64
   ) throws(StorageError) {
     self.connection = connection
     self.records = records
     self.history = history
+    self.residences = residences
     setLogged = try connection.prepare(CommitLogRecovery.setLogged)
     file = try CommitLogFile(directory: directory, epoch: epoch, sequence: sequence)
   }
@@ -120,6 +122,7 @@ final class CommitLog: @unchecked Sendable {
     try connection.keepReading()
     for request in requests {
       guard case .save(let commit) = request,
+        try residences.lease(of: commit.account, wall: wall) == nil,
         let result = try records.decide(commit, after: &buffer, wall: wall)
       else { break }
       results.append(result)

@@ -9,7 +9,8 @@ package final class SQLiteStoreSource: StoreSource {
   package let isOlderCopy: Bool
   private let directory: String
   private let connection: SQLiteConnection
-  private var tables = StoreTable.allCases[...]
+  private let account: AccountID?
+  private var tables: ArraySlice<StoreTable>
   /// Statement that reads the current table; nil between tables.
   private var rows: SQLiteStatement?
   private var hasEnded = false
@@ -17,12 +18,17 @@ package final class SQLiteStoreSource: StoreSource {
   private let retirement: UInt64
 
   /// `retirement`: an `OpeningNumber`. Throws if there is no store, or if its tables have an older
-  /// version.
-  package init(directory: String, retirement: UInt64) throws(StorageError) {
+  /// version. `selection`: reads only these rows, from a store that this process has open
+  /// without unwritten saves.
+  package init(
+    directory: String, retirement: UInt64, selection: AccountSelection? = nil
+  ) throws(StorageError) {
     self.directory = directory
     self.retirement = retirement
+    account = selection?.account
+    tables = (selection?.tables ?? StoreTable.allCases)[...]
     try SQLiteZoneStore.requireComplete(of: directory)
-    let hasGap = try CommitLogRecovery.run(in: directory)
+    let hasGap = selection == nil ? try CommitLogRecovery.run(in: directory) : false
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .reader, schema: .zones)
     try connection.execute("BEGIN")
@@ -34,7 +40,7 @@ package final class SQLiteStoreSource: StoreSource {
           + "start a relay of this version on it once to upgrade them")
     }
     isOlderCopy = try StoreOpening(connection, directory: directory).isOlderCopy() || hasGap
-    totals = try connection.totals()
+    totals = try connection.totals(of: account)
   }
 
   deinit { close() }
@@ -50,7 +56,7 @@ package final class SQLiteStoreSource: StoreSource {
 
   package func next() throws(StorageError) -> StoreRows? {
     while let table = tables.first {
-      if rows == nil { rows = try connection.prepare(SQLiteStoreSource.query(of: table)) }
+      if rows == nil { rows = try connection.prepare(query(of: table)) }
       guard let rows else { return nil }
       let portion = try portion(of: table, rows)
       if hasEnded {
@@ -70,46 +76,26 @@ package final class SQLiteStoreSource: StoreSource {
   /// Returns the query of a table. Rows come in the order of insertion if it is stored; records
   /// come in the order of their accounts, so that an account's records are contiguous in the new
   /// store.
-  private static func query(of table: StoreTable) -> String {
-    switch table {
-    case .accounts:
-      """
-      SELECT account, generation, newest, forgotten, label, plan, made_at, chunk_bytes,
-        quota_bytes, quota_records, record_bytes, record_count, batch_count, run, range_start
-      FROM accounts ORDER BY account
-      """
-    case .lineage:
-      "SELECT account, generation, ended_at FROM lineage ORDER BY account, generation"
-    case .gaps:
-      "SELECT account, after_tag, through_tag FROM gaps ORDER BY account, through_tag"
-    case .devices:
-      """
-      SELECT account, device, device_name, platform, app_version, token_hash, last_seen, scope
-      FROM devices ORDER BY number
-      """
-    case .pairings:
-      "SELECT account, code_hash, expires_at, scope, wrapped FROM pairings ORDER BY number"
-    case .subscriptions:
-      "SELECT account, device, id, content FROM subscriptions ORDER BY account, device, id"
-    case .wakes: "SELECT account, device, content FROM wakes ORDER BY account, device"
-    case .wakeKeys: "SELECT made_at, private_key FROM wake_keys ORDER BY made_at"
-    case .zones: "SELECT account, zone, live FROM zones ORDER BY account, zone"
-    case .records:
-      """
-      SELECT account, deleted_at, chunks, includes, \(RecordRow.columns) FROM records
-      ORDER BY account, tag
-      """
-    case .batches:
-      """
-      SELECT account, device, batch_high, batch_low, made_at, first_tag, words, digest
-      FROM batches ORDER BY number
-      """
-    case .chunks:
-      """
-      SELECT account, hash, file, bytes, uses, lease_until, doubtful FROM chunks
-      ORDER BY account, hash
-      """
-    }
+  private func query(of table: StoreTable) -> String {
+    let order =
+      switch table {
+      case .accounts: "account"
+      case .lineage: "account, generation"
+      case .gaps: "account, through_tag"
+      case .devices, .pairings, .batches: "number"
+      case .subscriptions: "account, device, id"
+      case .wakes: "account, device"
+      case .wakeKeys: "made_at"
+      case .zones: "account, zone"
+      case .records: "account, tag"
+      case .chunks: "account, hash"
+      case .departed: "account"
+      case .departedDevices: "account, token_hash"
+      case .departedPairings: "account, code_hash"
+      }
+    let condition = account.map { " WHERE account = \(Int64(bitPattern: $0.rawValue))" } ?? ""
+    let columns = StoreRowWriter.columns(of: table)
+    return "SELECT \(columns) FROM \(table.rawValue)\(condition) ORDER BY \(order)"
   }
 
   private func portion(
@@ -129,6 +115,19 @@ package final class SQLiteStoreSource: StoreSource {
       .records(try readRows(rows, SQLiteStoreSource.record) { $0.record.fields?.count ?? 0 })
     case .batches: .batches(try readRows(rows, SQLiteStoreSource.batch))
     case .chunks: .chunks(try readRows(rows, SQLiteStoreSource.chunk))
+    case .departed: .departed(try readRows(rows, SQLiteStoreSource.departure))
+    case .departedDevices:
+      .departedDevices(
+        try readRows(rows) { row in
+          DepartedDevice(account: AccountID(rawValue: row.bits(0)), tokenHash: row.bytes(1))
+        })
+    case .departedPairings:
+      .departedPairings(
+        try readRows(rows) { row in
+          DepartedPairing(
+            account: AccountID(rawValue: row.bits(0)), codeHash: row.bytes(1),
+            expiresAt: row.integer(2))
+        })
     }
   }
 
@@ -163,7 +162,17 @@ package final class SQLiteStoreSource: StoreSource {
         forgotten: row.integer(3), run: row.bits(13), rangeStart: row.integer(14)),
       label: row.text(4), plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7),
       use: AccountUse(
-        bytes: row.integer(10), records: row.integer(11), batches: row.integer(12)))
+        bytes: row.integer(10), records: row.integer(11), batches: row.integer(12)),
+      version: row.integer(15), movingUntil: row.isNull(16) ? nil : row.integer(16),
+      move: row.bits(17))
+  }
+
+  static func departure(_ row: SQLiteStatement) -> ExportedDeparture {
+    ExportedDeparture(
+      account: AccountID(rawValue: row.bits(0)),
+      departure: Departure(
+        relay: row.text(1), move: row.bits(2), version: row.integer(3),
+        isCleared: row.integer(4) != 0))
   }
 
   private static func generation(_ row: SQLiteStatement) -> EndedGeneration {
@@ -255,15 +264,18 @@ package final class SQLiteStoreSource: StoreSource {
 }
 
 extension SQLiteConnection {
-  /// Counts the rows of all tables of a store.
-  func totals() throws(StorageError) -> StoreTotals {
+  /// Counts the rows of all tables of a store, or those of one account.
+  func totals(of account: AccountID? = nil) throws(StorageError) -> StoreTotals {
     var totals = StoreTotals()
-    for table in StoreTable.allCases {
-      totals[table] = try firstInteger(of: "SELECT count(*) FROM \(table.rawValue)")
+    let condition = account.map { "account = \(Int64(bitPattern: $0.rawValue))" } ?? "true"
+    for table in account == nil ? StoreTable.allCases : StoreTable.ofAccount {
+      totals[table] = try firstInteger(
+        of: "SELECT count(*) FROM \(table.rawValue) WHERE \(condition)")
     }
     totals.tombstones = try firstInteger(
-      of: "SELECT count(*) FROM records WHERE deleted_at IS NOT NULL")
-    totals.chunkBytes = try firstInteger(of: "SELECT coalesce(sum(bytes), 0) FROM chunks")
+      of: "SELECT count(*) FROM records WHERE deleted_at IS NOT NULL AND \(condition)")
+    totals.chunkBytes = try firstInteger(
+      of: "SELECT coalesce(sum(bytes), 0) FROM chunks WHERE \(condition)")
     return totals
   }
 }

@@ -410,19 +410,24 @@ extension ZoneInspector {
     var query: String
   }
 
-  private static let owned = [
-    (1, ["devices", "pairings", "records", "batches"]),
-    (2, ["lineage", "subscriptions", "zones", "chunks"]),
-    (3, ["gaps"]),
-    (Schema.wakesVersion, ["wakes"]),
-  ].flatMap { since, tables in
-    tables.map { table in
-      Rule(
-        code: "noAccount", since: since,
-        query: """
-          SELECT account, count(*) || ' rows of \(table) belong to no account' FROM \(table)
-          WHERE account NOT IN (SELECT account FROM accounts) GROUP BY account
-          """)
+  /// What is left of an account that has moved away is removed in portions.
+  private static func owned(_ schema: Int) -> [Rule] {
+    [
+      (1, ["devices", "pairings", "records", "batches"]),
+      (2, ["lineage", "subscriptions", "zones", "chunks"]),
+      (3, ["gaps"]),
+      (Schema.wakesVersion, ["wakes"]),
+    ].flatMap { since, tables in
+      tables.map { table in
+        Rule(
+          code: "noAccount", since: since,
+          query: """
+            SELECT account, count(*) || ' rows of \(table) belong to no account' FROM \(table)
+            WHERE account NOT IN (SELECT account FROM accounts)
+              \(schema < 10 ? "" : "AND account NOT IN (SELECT account FROM departed)")
+            GROUP BY account
+            """)
+      }
     }
   }
 
@@ -541,7 +546,7 @@ extension ZoneInspector {
 
   private func tableFaults() throws(StorageError) -> [StoreFault] {
     var faults: [StoreFault] = []
-    for rule in ZoneInspector.owned + ZoneInspector.rules where rule.since <= schema {
+    for rule in ZoneInspector.owned(schema) + ZoneInspector.rules where rule.since <= schema {
       let query = try connection.prepare("\(rule.query) LIMIT \(Limits.shownFaults)")
       faults += try query.all {
         StoreFault(rule.code, AccountID(rawValue: $0.bits(0)), $0.text(1))

@@ -5,6 +5,7 @@ import LockstepStorage
 /// Queries on accounts and devices, on the connection of the writer or of a reader.
 final class AccountQueries {
   private let connection: SQLiteConnection
+  let residences: ResidenceQueries
   private let principal: SQLiteStatement
   private let token: SQLiteStatement
   private let member: SQLiteStatement
@@ -14,8 +15,11 @@ final class AccountQueries {
   private let exists: SQLiteStatement
   private let devices: SQLiteStatement
 
-  init(_ connection: SQLiteConnection) throws(StorageError) {
+  init(
+    _ connection: SQLiteConnection, _ residences: ResidenceQueries
+  ) throws(StorageError) {
     self.connection = connection
+    self.residences = residences
     principal = try connection.prepare(
       """
       SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten,
@@ -24,7 +28,7 @@ final class AccountQueries {
           WHERE account = devices.account AND device = devices.device),
         EXISTS (
           SELECT 1 FROM wakes WHERE account = devices.account AND device = devices.device),
-        scope
+        scope, moving_until
       FROM devices JOIN accounts USING (account) WHERE token_hash = ?
       """)
     token = try connection.prepare("SELECT account FROM devices WHERE token_hash = ?")
@@ -37,7 +41,8 @@ final class AccountQueries {
       SELECT account, label, plan, quota_bytes, quota_records, made_at,
         (SELECT count(*) FROM devices WHERE devices.account = accounts.account),
         newest, chunk_bytes, record_bytes, record_count,
-        (SELECT max(last_seen) FROM devices WHERE devices.account = accounts.account)
+        (SELECT max(last_seen) FROM devices WHERE devices.account = accounts.account),
+        moving_until
       FROM accounts WHERE account >= ? AND account <= ? ORDER BY account LIMIT ?
       """)
     exists = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
@@ -50,14 +55,17 @@ final class AccountQueries {
 
   func principal(_ tokenHash: [UInt8]) throws(StorageError) -> ReadResult {
     var hasSubscriptions = false
+    var isArriving = false
     let found = try principal.bind(tokenHash).first { (row) throws(StorageError) in
       hasSubscriptions = row.integer(8) != 0
+      isArriving = row.integer(11) == .max
       return Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
         scope: try row.scope(10), newest: AccountHead(row, from: 5).token, plan: try plan(row, 2),
         hasWakes: row.integer(9) != 0)
     }
-    guard var found else { return .refused(StoreRefusals.unknownToken) }
+    guard var found else { return .refused(try residences.absence(ofToken: tokenHash)) }
+    if isArriving { return .refused(StoreRefusals.moving) }
     // Most devices have none, and need no second statement.
     if hasSubscriptions {
       found.subscriptions = try subscriptions(of: found.device, of: found.account)
@@ -133,7 +141,7 @@ final class AccountQueries {
       id: AccountID(rawValue: row.bits(0)), label: row.text(1), plan: try plan(row, 2),
       madeAt: row.integer(5), devices: Int(clamping: row.integer(6)), newestTag: row.integer(7),
       chunkBytes: row.integer(8), recordBytes: row.integer(9), records: row.integer(10),
-      lastSeen: row.isNull(11) ? nil : row.integer(11))
+      lastSeen: row.isNull(11) ? nil : row.integer(11), isArriving: row.integer(12) == .max)
   }
 
   /// Reads the plan from `plan`, `quota_bytes` and `quota_records`.

@@ -6,6 +6,7 @@ final class ZoneQueries {
   let accounts: AccountQueries
   let chunks: ChunkQueries
   let wakes: WakeQueries
+  let residences: ResidenceQueries
   /// Run of the store's writer.
   let run: UInt64
   private let connection: SQLiteConnection
@@ -37,7 +38,8 @@ final class ZoneQueries {
   init(_ connection: SQLiteConnection, run: UInt64) throws(StorageError) {
     self.run = run
     self.connection = connection
-    accounts = try AccountQueries(connection)
+    residences = try ResidenceQueries(connection)
+    accounts = try AccountQueries(connection, residences)
     chunks = try ChunkQueries(connection)
     wakes = try WakeQueries(connection, accounts: accounts)
     head = try connection.prepare(
@@ -84,30 +86,38 @@ final class ZoneQueries {
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
     // Requests with several statements read one consistent state of the database.
     try connection.read { () throws(StorageError) in
-      switch request {
-      case .authenticate(let tokenHash): try accounts.principal(tokenHash)
-      case .accountCount: try accounts.count()
-      case .accounts(let after, let limit): try accounts.list(after: after, limit: limit)
-      case .account(let account): try accounts.summary(of: account)
-      case .devices(let account): try accounts.devices(of: account)
-      case .newestToken(let account):
-        try head(of: account).map { .token($0.token) } ?? .refused(StoreRefusals.unknownAccount)
-      case .zones(let account, let after, let within, let limit):
-        try zones(of: account, after: after, within: within, limit: limit)
-      case .record(let account, let key): try live(key, of: account)
-      case .changes(let account, let since, let zones, let limit):
-        try page(of: account, since: since, zones: zones, limit: limit)
-      case .chunk(let account, let hash): try chunks.chunk(hash, of: account)
-      case .namedChunks(let account, let hashes, let zones):
-        try chunks.named(hashes, in: zones, of: account)
-      case .fileUses(let files): try chunks.uses(of: files)
-      case .followAccounts(let accounts, _, _): try versions(of: accounts)
-      case .wakes(let account, let device):
-        try wakes.statuses(of: SleeperID(account: account, device: device))
-      case .sleepers(let query): try wakes.sleepers(query)
-      case .wakeKeys: .wakeKeys(try wakes.keys())
-      case .residence: .residence(.unknown)
-      }
+      let result = try answer(request)
+      guard case .refused = result, let account = request.resident,
+        let departure = try residences.departure(of: account)
+      else { return result }
+      return .refused(departure.refusal)
+    }
+  }
+
+  private func answer(_ request: ReadRequest) throws(StorageError) -> ReadResult {
+    switch request {
+    case .authenticate(let tokenHash): try accounts.principal(tokenHash)
+    case .accountCount: try accounts.count()
+    case .accounts(let after, let limit): try accounts.list(after: after, limit: limit)
+    case .account(let account): try accounts.summary(of: account)
+    case .devices(let account): try accounts.devices(of: account)
+    case .newestToken(let account):
+      try head(of: account).map { .token($0.token) } ?? .refused(StoreRefusals.unknownAccount)
+    case .zones(let account, let after, let within, let limit):
+      try zones(of: account, after: after, within: within, limit: limit)
+    case .record(let account, let key): try live(key, of: account)
+    case .changes(let account, let since, let zones, let limit):
+      try page(of: account, since: since, zones: zones, limit: limit)
+    case .chunk(let account, let hash): try chunks.chunk(hash, of: account)
+    case .namedChunks(let account, let hashes, let zones):
+      try chunks.named(hashes, in: zones, of: account)
+    case .fileUses(let files): try chunks.uses(of: files)
+    case .followAccounts(let accounts, _, _): try versions(of: accounts)
+    case .wakes(let account, let device):
+      try wakes.statuses(of: SleeperID(account: account, device: device))
+    case .sleepers(let query): try wakes.sleepers(query)
+    case .wakeKeys: .wakeKeys(try wakes.keys())
+    case .residence(let account): .residence(try residences.residence(of: account))
     }
   }
 

@@ -59,7 +59,7 @@ extension Schema {
     applicationID: 0x4C53_7A6F,
     steps: [
       zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4, zonesVersion5, zonesVersion6,
-      zonesVersion7, zonesVersion8, zonesVersion9,
+      zonesVersion7, zonesVersion8, zonesVersion9, zonesVersion10,
     ])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
@@ -322,6 +322,44 @@ extension Schema {
     CREATE INDEX accounts_by_label ON accounts (label_key) WHERE label_key IS NOT NULL;
     CREATE INDEX accounts_without_label_key ON accounts (account)
       WHERE label_key IS NULL AND label <> '';
+    """
+
+  ///     accounts            … · affairs · moving_until · move
+  ///     departed            account · relay · move · version · cleared
+  ///     departed_devices    account · token_hash
+  ///     departed_pairings   account · code_hash · expires_at
+  ///
+  /// The residence of accounts (`AccountMove`). `affairs` counts the moves of an account, and in a
+  /// database also its other membership changes.
+  private static let zonesVersion10 = """
+    ALTER TABLE accounts ADD COLUMN affairs INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE accounts ADD COLUMN moving_until INTEGER;
+    ALTER TABLE accounts ADD COLUMN move INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX accounts_moving ON accounts (account) WHERE moving_until IS NOT NULL;
+
+    CREATE TABLE departed (
+      account INTEGER PRIMARY KEY,
+      relay TEXT NOT NULL,
+      move INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      cleared INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX departed_uncleared ON departed (account) WHERE cleared = 0;
+
+    CREATE TABLE departed_devices (
+      account INTEGER NOT NULL,
+      token_hash BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX departed_devices_by_account ON departed_devices (account);
+    CREATE INDEX departed_devices_by_token ON departed_devices (token_hash);
+
+    CREATE TABLE departed_pairings (
+      account INTEGER NOT NULL,
+      code_hash BLOB NOT NULL,
+      expires_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX departed_pairings_by_account ON departed_pairings (account);
+    CREATE INDEX departed_pairings_by_code ON departed_pairings (code_hash);
     """
 }
 

@@ -139,9 +139,10 @@ struct StoreMoveTests {
   @Test func whatIsGivenUpIsGone() throws {
     let target = try MoveTarget(.folder(new), wall: 0)
     let file = ChunkFile(account: AccountID(rawValue: 1), number: 1)
-    #expect(try target.append(Array("some".utf8), to: file) == nil)
+    #expect(try target.files.perform(.append(file, Array("some".utf8))) == .done)
     let other = try #require(ChunkHash(bytes: [UInt8](repeating: 3, count: 32)))
-    #expect(try target.finish(file, other)?.code == .hashMismatch)
+    let finished = try target.files.perform(.finish(file, expecting: other))
+    #expect(finished == .refused(StoreRefusals.hashMismatch))
     #expect(FolderTree.exists(new + "/moved.partial"))
     try target.abandon()
     target.close()
