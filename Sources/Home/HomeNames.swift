@@ -74,9 +74,10 @@ final class HomeNames: Sendable {
     var schedule = NamesSchedule()
     /// True in a process that keeps running; only such a process requests names.
     var isRunning = false
+    var relay: RelayCall?
   }
 
-  private let relay: RelayCall?
+  private let trust: Trust
   private let token: String
   private let log: Log
   private let post: @Sendable (HomeOrder) -> Void
@@ -87,10 +88,16 @@ final class HomeNames: Sendable {
     _ identity: HomeIdentity, _ trust: Trust, log: Log,
     post: @escaping @Sendable (HomeOrder) -> Void
   ) {
-    relay = RelayAddress(url: identity.relay).map { RelayCall(relay: $0, trust: trust) }
+    self.trust = trust
     token = identity.credentials.token
     self.log = log
     self.post = post
+    setRelay(identity)
+  }
+
+  private func setRelay(_ identity: HomeIdentity) {
+    let relay = RelayAddress(url: identity.relay).map { RelayCall(relay: $0, trust: trust) }
+    state.withLock { $0.relay = relay }
   }
 
   func start() {
@@ -102,6 +109,7 @@ final class HomeNames: Sendable {
   func stop() { state.withLock { $0.isRunning = false } }
 
   func handleReport(_ report: AgentReport) {
+    if case .moved(let identity) = report { setRelay(identity) }
     state.withLock { $0.schedule.handleReport(report) }
     requestIfDue()
   }
@@ -112,11 +120,11 @@ final class HomeNames: Sendable {
   }
 
   private func requestIfDue() {
-    guard let relay else { return }
-    let isDue = state.withLock { state in
-      state.isRunning && state.schedule.beginRequestIfDue(at: SystemClock.instant())
+    let due = state.withLock { state -> RelayCall? in
+      guard state.isRunning, let relay = state.relay else { return nil }
+      return state.schedule.beginRequestIfDue(at: SystemClock.instant()) ? relay : nil
     }
-    guard isDue else { return }
+    guard let relay = due else { return }
     do throws(SystemFault) {
       try LoopThread("names") { [self] in requestNames(of: relay) }.detach()
     } catch {

@@ -165,17 +165,23 @@ final class DeviceEngine: Sendable {
     }
   }
 
-  /// Returns the home's identity. The relay may have moved to another address since. One that the
-  /// account has left is not the account's any more, whatever the app names.
+  /// Address that the app has named last.
+  private static let namedRelay = "relay.named"
+
+  /// Returns the home's identity. If the app names another address than before, the relay has got
+  /// that address; but not one that the account has left.
   private static func identity(in store: SQLiteReplicaStore, _ relay: RelayAddress?)
     throws(StorageError) -> HomeIdentity?
   {
-    guard var identity = try store.identity() else { return nil }
+    var identity = try store.identity()
+    guard let relay, try store.value(namedRelay) != relay.url else { return identity }
+    var changes = [ReplicaChange.setValue(key: namedRelay, relay.url)]
     let former = FormerRelays(try store.value(FormerRelays.key))
-    if let relay, identity.relay != relay.url, !former.contains(relay.url) {
-      identity.relay = relay.url
-      try store.write([.setIdentity(identity)])
+    if let known = identity?.relay, known != relay.url, !former.contains(relay.url) {
+      identity?.relay = relay.url
+      if let identity { changes.append(.setIdentity(identity)) }
     }
+    try store.write(changes)
     return identity
   }
 

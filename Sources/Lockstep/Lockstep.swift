@@ -159,7 +159,9 @@ public final class Lockstep: Sendable {
   ) async throws {
     let former = try engine.beginJoining()
     defer { engine.endJoining() }
-    let client = RelayClient(relay: relay, trust: engine.trust)
+    // The account of a device that was revoked may have moved.
+    let place = former.flatMap { RelayAddress(url: $0.relay) } ?? relay
+    let client = RelayClient(relay: place, trust: engine.trust)
     let home = engine.folder
     @Sendable func discard(_ device: RelayClient.NewDevice) { client.discard(device.credentials) }
     let device = try await Self.onThread(isCancellable: true, undo: discard) {

@@ -104,8 +104,43 @@ test("a page that may not use the new relay names it, and asks the former one ag
   assert.equal(device.status.state, "offline");
   assert.equal(device.status.reasonCode, "accountMoved");
   assert.equal(device.status.relay, "http://b.example");
+  const { length } = device.environment.sockets;
   await device.environment.advance(limits.backoffMilliseconds);
-  assert.equal(device.socket.url, "ws://relay.example/v1/socket");
+  assert.equal(device.environment.sockets[length].url, "ws://relay.example/v1/socket");
+});
+
+test("a page goes on asking both relays, and the former one cannot sign it out", async () => {
+  const device = await TestDevice.start();
+  await device.welcome();
+  device.environment.answer = () => { throw new TypeError("blocked"); };
+  await sendAway(device, "http://b.example");
+  /** Ends the socket, and waits for the next one. */
+  const next = async (end) => {
+    const { sockets } = device.environment;
+    const { length } = sockets;
+    await end();
+    await settled();
+    for (let second = 0; sockets.length === length; second += 1) {
+      assert.ok(second * 1_000 <= limits.backoffMilliseconds);
+      await device.environment.advance(1_000);
+    }
+    return device.socket.url;
+  };
+  const fail = () => device.socket.end(1006);
+  assert.equal(await next(fail), "ws://relay.example/v1/socket");
+  // The former relay has forgotten the account.
+  const refuse = async () => {
+    device.socket.open();
+    await settled();
+    await device.receive({ op: "error", code: "badToken", detail: "unknown" });
+    device.socket.end(4501);
+  };
+  assert.equal(await next(refuse), "ws://b.example/v1/socket");
+  assert.deepEqual([device.status.state, device.status.reasonCode], ["offline", "accountMoved"]);
+  assert.equal(await next(fail), "ws://relay.example/v1/socket");
+  assert.equal(await next(fail), "ws://b.example/v1/socket");
+  await device.welcome();
+  assert.equal(device.status.state, "inSync");
 });
 
 test("while the account is moved, the socket stays and the save is repeated", async () => {

@@ -320,6 +320,7 @@ class Relay:
         delay = 1.0
         follows = 0
         while True:
+            place = self.url
             try:
                 yield from self.changes(cursor)
                 follows = 0
@@ -331,7 +332,7 @@ class Relay:
             except RelayError as error:
                 if error.code in _LOST_CURSOR_CODES:
                     cursor.move(None, False)
-                elif follows < _FOLLOWS_MAX and self._follow(self.url, error):
+                elif follows < _FOLLOWS_MAX and self._has_moved(place, error):
                     follows += 1
                     continue
                 elif error.status not in (429, 500, 502, 503, 504):
@@ -409,6 +410,11 @@ class Relay:
             return False
         self._place = relay
         return True
+
+    def _has_moved(self, former: str, error: RelayError) -> bool:
+        """Follows, unless another call has done so since the one at `former` was asked."""
+        has_followed = error.code == "accountMoved" and self.url != former
+        return has_followed or self._follow(former, error)
 
     def _headers(self) -> Dict[str, str]:
         if self.token is None:

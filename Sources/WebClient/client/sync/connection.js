@@ -24,8 +24,10 @@ export class Connection {
   /** The last refusal with a wait. */
   pause = null;
   #environment;
-  /** Address that the page names. The account may live at another one. */
+  /** Address that the page names. */
   #relay;
+  /** Address where the account lives, as far as is known. */
+  #place = null;
   #engine;
   #clock;
   #onEvent;
@@ -74,7 +76,8 @@ export class Connection {
   join(identity, { restarts = false } = {}) {
     const { accountID, deviceID, token } = identity;
     const isOtherToken = this.#credentials?.token !== token;
-    this.#credentials = { relay: identity.relay ?? this.#relay, accountID, deviceID, token };
+    this.#place = identity.relay ?? this.#relay;
+    this.#credentials = { relay: this.#place, accountID, deviceID, token };
     if (!isOtherToken && this.#uplink && !restarts) return;
     // Relays that send the device in a circle are asked again after the backoff.
     if (this.#moves > limits.relayFollows && this.#deadlines.retry.isSet) return;
@@ -337,14 +340,26 @@ export class Connection {
     this.#onMoved(relay);
   }
 
-  /** A page may not be allowed to use the relay where the account lives, or that relay is gone: the
-   * one that the page names may know more. */
-  #doubtAddress() {
-    if (this.#credentials.relay === this.#relay) return null;
-    const relay = this.#credentials.relay;
-    this.#credentials = { ...this.#credentials, relay: this.#relay };
+  /** True while the relay that the page names is asked although the account lives at another one:
+   * the page may not use that one, or it is gone. Only `accountMoved` and service count then. The
+   * relay may not know the device any more. */
+  get #isElsewhere() { return this.#credentials.relay !== this.#place; }
+
+  /** Goes from one of the two relays to the other. Returns false if there is no other one, or none
+   * with TLS. */
+  #askOther() {
+    const { relay } = this.#credentials;
+    const other = this.#isElsewhere ? this.#place : this.#relay;
+    if (other === relay) return false;
+    if (!this.#isElsewhere && relay.startsWith("https:") && other.startsWith("http:")) return false;
+    this.#credentials = { ...this.#credentials, relay: other };
     this.#moves = 0;
-    return relay;
+    return true;
+  }
+
+  #recordMoved(reason) {
+    this.#recordOutage(`the account lives at ${this.#place} now, which this page cannot reach`
+      + (reason === null ? "" : ` (${reason})`), "accountMoved");
   }
 
   #failed({ why, reason, refusal }) {
@@ -354,19 +369,18 @@ export class Connection {
       return;
     }
     const isOfNetwork = why === "unreachable" && !this.#environment.hasNetwork();
-    const place = why === "unreachable" && !isOfNetwork ? this.#doubtAddress() : null;
-    if (place !== null) {
-      this.#recordOutage(`the account lives at ${place} now, which this page cannot reach `
-        + `(${reason})`, "accountMoved");
+    const wasElsewhere = this.#isElsewhere;
+    if ((wasElsewhere || why === "unreachable") && !isOfNetwork && this.#askOther()) {
+      this.#recordMoved(wasElsewhere ? null : reason);
     } else {
       this.#recordOutage(isOfNetwork ? noNetwork : reason, refusal?.code ?? why);
     }
     if (why === "transport") this.#selector.transportFailed(this.#environment.monotonic());
-    if (why === "barred") {
+    if (why === "barred" && !wasElsewhere) {
       this.failure = { code: "barred", reason: `${reason}, for a reason that is not known here` };
       return;
     }
-    if (refusal && advice(refusal) === "askPerson") {
+    if (refusal && advice(refusal) === "askPerson" && !wasElsewhere) {
       this.#fail(refusal);
       return;
     }
@@ -383,6 +397,11 @@ export class Connection {
 
   #fail({ code, detail }) {
     this.#closeUplinks();
+    if (this.#isElsewhere && this.#askOther()) {
+      this.#recordMoved(null);
+      this.#retryLater();
+      return;
+    }
     this.#recordOutage(detail, code);
     this.failure = { code, reason: detail };
   }
