@@ -156,6 +156,12 @@ extension MemoryZoneStore {
     return .done
   }
 
+  /// Also clears a portion of one departed account whose mover has died.
+  func tidy(atMost count: Int, wall: Int64) -> CommitResult {
+    if let id = state.departures.filter({ !$0.value.isCleared }).keys.min() { _ = clear(id) }
+    return collectChunks(atMost: count, wall: wall)
+  }
+
   /// Removes the entries of a departed account.
   func forget(_ id: AccountID) {
     state.departures[id] = nil

@@ -146,7 +146,7 @@ package final class MemoryZoneStore: ZoneStore {
     case .renewChunks(let id, let hashes): renewChunks(hashes, of: id, wall: wall)
     case .confirmChunks(let files): setUnverified(files, false)
     case .markChunksMissing(let files): setUnverified(files, true)
-    case .collectChunks(let count): collectChunks(atMost: count, wall: wall)
+    case .collectChunks(let count): tidy(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       deleteZone(zone, through: through, by: device, of: id, wall: wall)
     case .deleteZoneRest(let id, let device, let zone, let portion):

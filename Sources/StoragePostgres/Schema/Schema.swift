@@ -123,8 +123,8 @@ extension Schema {
     ],
     oldest: 6)
 
-  /// Oldest version of the program that may use tables from which an account has moved, or moves: it
-  /// knows `version10`.
+  /// Oldest version of the program that may use tables from which an account has moved, or moves:
+  /// the one that knows `version10`.
   static let oldestWithMoves = 10
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·

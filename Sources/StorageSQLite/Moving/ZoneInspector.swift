@@ -410,7 +410,7 @@ extension ZoneInspector {
     var query: String
   }
 
-  /// What is left of an account that has moved away is removed in portions.
+  /// Rules for rows of accounts. The rest of an account that has moved away is removed in portions.
   private static func owned(_ schema: Int) -> [Rule] {
     [
       (1, ["devices", "pairings", "records", "batches"]),

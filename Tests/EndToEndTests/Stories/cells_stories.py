@@ -9,6 +9,7 @@ import time
 
 from chunk_stories import missing, put, random_chunk
 from database_stories import Database
+from migrate_stories import relay_at
 from story import (
     LOCKSTEP, Person, Relay, expect, folder, has_postgres, main, record, refused, run)
 
@@ -128,7 +129,8 @@ def story_between_folders_the_relays_are_stopped():
             refused(*words(person.account, old, new, address), says="stop all relays on it first")
         assert move(person.account, old, new, address)["records"] == 1
         assert move(person.account, old, new, address)["continued"]
-        with first, second:
+        with relay_at(first.port, old) as first, relay_at(second.port, new) as second:
+            person = at(first, person)
             expect_moved(person, address)
             here = at(second, person)
             assert names(here) == {"a"}

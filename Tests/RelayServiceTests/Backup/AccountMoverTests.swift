@@ -288,12 +288,10 @@ struct AccountMoverTests {
     try result.get()
   }
 
-  @Test(.enabled(if: server != nil, need))
-  func aKilledMoveBetweenDatabasesIsCompleted() throws {
-    for point in AccountMover.Point.allCases {
-      try withDatabases { old, new in
-        try killAndRepeat(point, .database(old), .database(new))
-      }
+  @Test(.enabled(if: server != nil, need), arguments: AccountMover.Point.allCases)
+  func aKilledMoveBetweenDatabasesIsCompleted(_ point: AccountMover.Point) throws {
+    try withDatabases { old, new in
+      try killAndRepeat(point, .database(old), .database(new))
     }
   }
 
