@@ -24,6 +24,14 @@ package struct AccountMove: Sendable, Hashable {
     self.id = id
     self.frozen = frozen
   }
+
+  /// True if the source has all that a copy from another move has. If the source was restored since
+  /// that move, the copy may have more.
+  package func includes(_ copy: AccountHead?, _ version: Int64) -> Bool {
+    guard let copy else { return true }
+    return version < frozen.membershipVersion && copy.generation == frozen.token.generation
+      && copy.newest <= frozen.token.sequence
+  }
 }
 
 @usableFromInline
@@ -71,9 +79,10 @@ extension MoveStep {
 @usableFromInline
 package enum AccountResidence: Hashable, Sendable {
   case unknown
-  case living
+  /// `version`: the account's membership version, here and below.
+  case living(version: Int64)
   /// Frozen by a mover until this time of the store's clock, in milliseconds since the Unix epoch.
-  case moving(until: Int64)
+  case moving(until: Int64, version: Int64)
   /// A complete copy that is not active yet: its devices get `accountMoving`.
   case arriving(move: UInt64, version: Int64)
   case departed(Departure)

@@ -179,18 +179,25 @@ package final class SQLiteZoneStore: ZoneStore {
     _ requests: [CommitRequest], wall: Int64
   ) throws(StorageError) -> [CommitResult] {
     if requests.isEmpty { return [] }
-    defer { if requests.contains(where: \.changesResidence) { residences.forgetLeases() } }
     guard let commitLog else {
       try prepareCommit(wall: wall)
       return try connection.write { () throws(StorageError) in
-        try perform(requests[...], wall: wall)
+        try performAll(requests[...], wall: wall)
       }
     }
     return try commitLog.commit(requests, wall: wall) { () throws(StorageError) in
       try prepareCommit(wall: wall)
     } perform: { (rest) throws(StorageError) in
-      try perform(rest, wall: wall)
+      try performAll(rest, wall: wall)
     }
+  }
+
+  /// Reads leases anew after the transaction, whether it succeeds or not.
+  private func performAll(
+    _ requests: ArraySlice<CommitRequest>, wall: Int64
+  ) throws(StorageError) -> [CommitResult] {
+    defer { if requests.contains(where: \.changesResidence) { residences.forgetLeases() } }
+    return try perform(requests, wall: wall)
   }
 
   /// Performs a request as `commit` does, if that is no more than an append to the commit log, on
@@ -407,8 +414,8 @@ package final class SQLiteZoneStore: ZoneStore {
     try exclusively { () throws(StorageError) in
       try commitLog?.flushWithinLock()
       hasWritten = true
+      residences.forgetLeases()
     }
-    residences.forgetLeases()
     return try SQLiteAccountTarget(connection, directory: directory, move)
   }
 

@@ -38,6 +38,10 @@ enum MoveStories {
     .authenticate(tokenHash: ZoneScene.device(scene.phone, of: scene.account).tokenHash)
   }
 
+  private static func lives(_ scene: ZoneScene) throws -> Bool {
+    if case .living = try residence(scene) { true } else { false }
+  }
+
   /// Requests that change the account.
   private static func commits(_ scene: ZoneScene) throws -> [CommitRequest] {
     let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
@@ -61,7 +65,7 @@ enum MoveStories {
       let code = ZoneScene.pairing(0x55, until: scene.wall + 1_000)
       try scene.commit(.issuePairing(scene.account, code))
       try scene.save(ZoneScene.put("a"))
-      #expect(try residence(scene) == .living)
+      #expect(try lives(scene))
       let move = try freeze(scene)
       guard case .moving = try residence(scene) else { throw Unexpected(what: "it is not moving") }
       for request in try commits(scene) {
@@ -76,7 +80,7 @@ enum MoveStories {
       #expect(try scene.commit(.move(.thaw(move))) == .done)
       #expect(try scene.refusal(joining) == nil)
       try scene.save(ZoneScene.put("b"))
-      #expect(try residence(scene) == .living)
+      #expect(try lives(scene))
     },
     ZoneStory("other accounts go on while one is frozen") { scene in
       try scene.makeAccount()

@@ -52,9 +52,9 @@ final class AccountMover {
   private var isLost = false
   /// Files of the source whose chunks were copied.
   private var copied: [ChunkFile] = []
-  /// Difference between the numbers of files in both stores: a file that an account left behind
-  /// never has the number of one with which it comes back.
-  private var salt: UInt64 = 0
+  /// Difference between the numbers of files in both stores. Random, so that no file of this
+  /// process is one that another one writes, or removes.
+  private let salt = Entropy.secrets.word()
 
   init(
     _ account: AccountID, from: MoveCell, to: MoveCell, relay: String, departsAgain: Bool = false,
@@ -91,9 +91,19 @@ final class AccountMover {
       case (.departed(let departure), _):
         try complete(departure, there)
         return outcome
-      case (.living, .living), (.moving, .living), (.living, .moving), (.moving, .moving):
+      case (.living(let version), .living(let other)),
+        (.moving(_, let version), .living(let other)),
+        (.living(let version), .moving(_, let other)),
+        (.moving(_, let version), .moving(_, let other)):
         guard departsAgain else { throw livesInBoth() }
+        guard version < other else { throw isOlder() }
         try from.commit(.departAgain(account, relay: relay, move: Entropy.secrets.word()))
+      case (.living, .arriving(let move, _)) where departsAgain,
+        (.moving, .arriving(let move, _)) where departsAgain:
+        try from.commit(.departAgain(account, relay: relay, move: move))
+      case (.unknown, .arriving(let move, _)) where departsAgain:
+        try to.commit(.activate(account, move: move))
+        return outcome
       case (.living, _), (.moving, _):
         if departsAgain {
           throw CommandFailure(
@@ -105,11 +115,17 @@ final class AccountMover {
         throw CommandFailure(
           "\(from.text) has only a copy of the account \(account.text), from a move that has not "
             + "ended; complete that move first, by the command that began it")
-      case (.unknown, _):
+      case (.unknown, .living), (.unknown, .moving):
         throw CommandFailure(
-          there == .living
-            ? "the account \(account.text) lives in \(to.text) already, and \(from.text) does not "
-              + "know it" : "there is no account \(account.text) in \(from.text)")
+          "the account \(account.text) lives in \(to.text) already, and \(from.text) does not know "
+            + "it")
+      case (.unknown, .arriving):
+        throw CommandFailure(
+          "\(to.text) has a copy of the account \(account.text) that is not active, and "
+            + "\(from.text) does not know the account; to make the copy the account, add "
+            + "--repeat-departure")
+      case (.unknown, _):
+        throw CommandFailure("there is no account \(account.text) in \(from.text)")
       }
     }
     throw CommandFailure(
@@ -123,6 +139,13 @@ final class AccountMover {
         + "\(from.text) was restored from an older copy since, add --repeat-departure: the account "
         + "is removed from \(from.text), and its devices are sent to \(relay), where they bring "
         + "back what they hold. Otherwise one of the two accounts has to be removed first")
+  }
+
+  private func isOlder() -> CommandFailure {
+    CommandFailure(
+      "the account \(account.text) in \(from.text) has had as many changes of its devices as that "
+        + "in \(to.text), or more: that one may be the older copy. Remove the older one (lockstep "
+        + "account remove), and move the account if it is in the wrong store then")
   }
 
   // MARK: Before the departure
@@ -183,8 +206,10 @@ final class AccountMover {
         let result = try to.perform(step)
         if case .refused = result {
           throw CommandFailure(
-            "\(to.text) has a copy of the account \(account.text) from a later move; if no such "
-              + "move is in progress, remove it there (lockstep account remove), then try again")
+            "\(to.text) has a copy of the account \(account.text) from another move, which may "
+              + "have more. If \(from.text) was restored from an older copy since that move, add "
+              + "--repeat-departure: the copy becomes the account. If that move was given up, "
+              + "remove the copy (lockstep account remove), then try again")
         }
         guard case .removing = result else { break }
         guard try holds(move) else { return }
@@ -220,8 +245,7 @@ final class AccountMover {
 
   /// Copies the chunks that the target lacks.
   private func copyChunks() throws(CommandFailure) {
-    let tables: [StoreTable] = [.accounts, .chunks]
-    let source = try from.source(AccountSelection(account, tables: tables))
+    let source = try from.source(AccountSelection(account, tables: [.chunks]))
     defer { source.close() }
     (outcome.lost, copied) = ([], [])
     var count: Int64 = 0
@@ -234,23 +258,22 @@ final class AccountMover {
 
   /// Returns the rows as the target gets them. Chunks without valid bytes become doubtful.
   private func withFiles(_ rows: StoreRows) throws(CommandFailure) -> StoreRows {
-    if case .accounts(let accounts) = rows, let account = accounts.first {
-      var random = SeededRandom(seed: account.id.rawValue ^ account.move)
-      salt = random.next()
-    }
     guard case .chunks(var chunks) = rows else { return rows }
-    let files = ChunkCopy(source: from.files, isFolder: from.isFolder, target: to.files)
+    let files = ChunkCopy(
+      source: from.files, isFolder: from.isFolder, target: to.files, place: to.text)
     for place in chunks.indices {
       if let current, try !holds(current) { return rows }
       try interruption.check(Self.work)
       let chunk = chunks[place]
-      copied.append(chunk.stored.file)
       chunks[place].stored.file.number ^= salt
       let file = chunks[place].stored.file
       let defect = try to.reading { () throws(StorageError) in
-        try files.isThere(file) ? nil : try files.copy(chunk, to: file)
+        try files.isThere(file, bytes: chunk.stored.bytes) ? nil : try files.copy(chunk, to: file)
       }
-      guard let defect else { continue }
+      guard let defect else {
+        copied.append(chunk.stored.file)
+        continue
+      }
       if !chunk.isUnverified {
         outcome.lost.append(StoreMove.LostChunk(chunk: chunk, defect: defect))
       }
@@ -264,6 +287,11 @@ final class AccountMover {
   private func complete(
     _ departure: Departure, _ there: AccountResidence
   ) throws(CommandFailure) {
+    guard departure.relay == relay else {
+      throw CommandFailure(
+        "the account \(account.text) has moved already, and its devices are sent to "
+          + "\(departure.relay); to complete that move, give this address as --relay")
+    }
     switch there {
     case .living, .moving: break
     case .arriving(departure.move, _):

@@ -1,13 +1,16 @@
 import LockstepModel
 import LockstepStorage
 
-/// Copies chunks of files from one store to another, and checks their hashes.
+/// Copies chunks of files from one store to another, and checks their hashes. A chunk that the
+/// source has, and the target does not take, is no defect: the copy fails.
 struct ChunkCopy {
   /// Nil if the store has no chunks.
   let source: (any ChunkStore)?
   /// True if the source is a folder, where a single file may be damaged.
   let isFolder: Bool
   let target: any ChunkStore
+  /// Text of the target, for errors.
+  let place: String
 
   private enum Part {
     case bytes([UInt8], isLast: Bool)
@@ -24,16 +27,22 @@ struct ChunkCopy {
         if offset > 0 { _ = try target.perform(.remove([file])) }
         return defect
       case .bytes(let bytes, let isLast):
-        if let refusal = try perform(.append(file, bytes)) { return words(for: refusal) }
+        if let refusal = try perform(.append(file, bytes)) { throw failure(refusal) }
         offset += bytes.count
-        if isLast { return try perform(.finish(file, expecting: chunk.hash)).map(words) }
+        guard isLast else { continue }
+        guard let refusal = try perform(.finish(file, expecting: chunk.hash)) else { return nil }
+        guard refusal.code == .hashMismatch else { throw failure(refusal) }
+        return "has other bytes than its hash says"
       }
     }
   }
 
-  /// True if the target has the file, complete.
-  func isThere(_ file: ChunkFile) throws(StorageError) -> Bool {
-    if case .bytes = try target.perform(.read(file, offset: 0, count: 1)) { true } else { false }
+  /// True if the target has a file of so many bytes, complete.
+  func isThere(_ file: ChunkFile, bytes: Int) throws(StorageError) -> Bool {
+    guard bytes > 0 else { return false }
+    guard case .bytes(let last) = try target.perform(.read(file, offset: bytes - 1, count: 2))
+    else { return false }
+    return last.count == 1
   }
 
   /// Returns a part of a chunk and whether it is the last one, or the chunk's defect. Throws if the
@@ -62,8 +71,7 @@ struct ChunkCopy {
     return refusal
   }
 
-  private func words(for refusal: Refusal) -> String {
-    refusal.code == .hashMismatch
-      ? "has other bytes than its hash says" : "was refused: \(refusal.code.title)"
+  private func failure(_ refusal: Refusal) -> StorageError {
+    .failed(path: place, operation: "receive a chunk of a file", detail: refusal.detail)
   }
 }

@@ -99,6 +99,11 @@ struct StoreMove {
     _ from: StoreLocation, _ to: StoreLocation
   ) throws(CommandFailure) {
     var isSame = from == to
+    if case .database(let one) = from, case .database(let other) = to {
+      isSame = try MoveTarget.reporting { () throws(StorageError) in
+        try PostgresBus.isSameDatabase(one, other)
+      }
+    }
     if case .folder(let one) = from, case .folder(let other) = to {
       var (left, right) = (stat(), stat())
       if stat(one, &left) == 0, stat(other, &right) == 0 {
@@ -139,7 +144,7 @@ struct StoreMove {
     _ outcome: inout Outcome
   ) throws(CommandFailure) -> StoreRows {
     guard case .chunks(var chunks) = rows else { return rows }
-    let files = source.copy(to: target)
+    let files = source.copy(to: target, at: to)
     for place in chunks.indices {
       try interruption.check(Self.work)
       progress.show(
@@ -189,8 +194,9 @@ final class MoveSource {
     }
   }
 
-  func copy(to target: MoveTarget) -> ChunkCopy {
-    ChunkCopy(source: files, isFolder: folder != nil, target: target.files)
+  func copy(to target: MoveTarget, at place: StoreLocation) -> ChunkCopy {
+    ChunkCopy(
+      source: files, isFolder: folder != nil, target: target.files, place: place.text)
   }
 
   /// Marks the store as moved.
@@ -259,16 +265,18 @@ final class MoveTarget {
   ) throws(CommandFailure) {
     let path = replacement.store
     guard SQLiteZoneStore.exists(in: path), !replacement.isIncomplete else { return }
-    let accounts = try reporting { () throws(StorageError) in
+    let (accounts, departed) = try reporting { () throws(StorageError) in
       let found = try ZoneInspector(directory: path)
       defer { found.close() }
-      return try found.counts().accounts
+      return (try found.counts().accounts, try found.departedAccounts())
     }
-    guard accounts == 0 else {
-      throw CommandFailure(
-        "there is a store in \(path) already, with \(accounts) "
-          + "\(accounts == 1 ? "account" : "accounts"); name another place with --to")
-    }
+    guard accounts + departed > 0 else { return }
+    let what =
+      accounts > 0
+      ? "with \(accounts) \(accounts == 1 ? "account" : "accounts")"
+      : "which sends the devices of accounts that have moved away to their relay"
+    throw CommandFailure(
+      "there is a store in \(path) already, \(what); name another place with --to")
   }
 
   /// Rethrows errors; for a store in use, says how to proceed.

@@ -20,9 +20,9 @@ extension MemoryZoneStore {
     if let departure = state.departures[id] { return .departed(departure) }
     guard let account = state.accounts[id] else { return .unknown }
     switch account.movingUntil {
-    case nil: return .living
+    case nil: return .living(version: account.membershipVersion)
     case .max?: return .arriving(move: account.move, version: account.membershipVersion)
-    case let until?: return .moving(until: until)
+    case let until?: return .moving(until: until, version: account.membershipVersion)
     }
   }
 
@@ -140,7 +140,7 @@ extension MemoryZoneStore {
 
   private func abandon(_ move: AccountMove) -> CommitResult {
     guard case .arriving(let id, let version) = residence(of: move.account) else { return .done }
-    guard id == move.id || version < move.frozen.membershipVersion else {
+    guard id == move.id || move.includes(state.accounts[move.account]?.head, version) else {
       return .refused(StoreRefusals.moveLost)
     }
     return removeAccount(move.account)

@@ -121,7 +121,8 @@ extension CommitRun {
 
   private func abandon(_ move: AccountMove) throws(PostgresFault) -> CommitResult {
     guard let found = try residence(of: move.account), found.isArriving else { return .done }
-    guard found.move == move.id || found.version < move.frozen.membershipVersion else {
+    let copy = accounts[move.account]?.head
+    guard found.move == move.id || move.includes(copy, found.version) else {
       return .refused(StoreRefusals.moveLost)
     }
     return try removeAccount(move.account)
@@ -185,9 +186,11 @@ enum MoveQueries {
     }
     if let departed = rows[1].first(StoreRow.departure) { return .departed(departed.departure) }
     return rows[0].first { row in
-      guard !row.isNull(1) else { return .living }
+      let version = row.integer(0)
+      guard !row.isNull(1) else { return .living(version: version) }
       return row.integer(1) == .max
-        ? .arriving(move: row.bits(2), version: row.integer(0)) : .moving(until: row.integer(1))
+        ? .arriving(move: row.bits(2), version: version)
+        : .moving(until: row.integer(1), version: version)
     } ?? .unknown
   }
 

@@ -46,20 +46,30 @@ package final class PostgresBus: RelayBus {
   package static func checkSameDatabase(
     _ address: PostgresAddress, as store: PostgresAddress
   ) throws(StorageError) {
-    var found: [PostgresSession.DatabaseIdentity] = []
-    for each in [store, address] {
-      let connection = PostgresConnection(each)
-      defer { connection.close() }
-      found.append(
-        try connection.perform("open") { () throws(PostgresFault) in
-          try PostgresSession.identity(connection)
-        })
-    }
-    guard found[0] == found[1] else {
+    let (found, of) = (try identity(of: address), try identity(of: store))
+    guard found == of else {
       throw .failed(
         path: address.shown, operation: "serve as the bus",
-        detail: "it is \(found[1].text), but the store \(store.shown) is \(found[0].text); "
+        detail: "it is \(found.text), but the store \(store.shown) is \(of.text); "
           + "notifications cross neither servers nor databases")
+    }
+  }
+
+  /// True if both addresses lead to the same database of the same running server, and to the same
+  /// schema in it. Throws the errors of opening a store.
+  package static func isSameDatabase(
+    _ one: PostgresAddress, _ other: PostgresAddress
+  ) throws(StorageError) -> Bool {
+    try identity(of: one) == identity(of: other)
+  }
+
+  private static func identity(
+    of address: PostgresAddress
+  ) throws(StorageError) -> PostgresSession.DatabaseIdentity {
+    let connection = PostgresConnection(address)
+    defer { connection.close() }
+    return try connection.perform("open") { () throws(PostgresFault) in
+      try PostgresSession.identity(connection)
     }
   }
 

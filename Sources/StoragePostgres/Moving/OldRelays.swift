@@ -24,12 +24,16 @@ package enum OldRelays {
           ? "no relay has created its tables there"
           : "start a relay of this version on it once to upgrade its tables")
     }
-    try session.run("exclude older relays") { () throws(PostgresFault) in
-      var pipeline = PostgresPipeline()
-      pipeline.add(.begin)
-      pipeline.add(raise)
-      let commit = pipeline.add(.commit)
-      _ = try session.connection.run(pipeline, commit: commit)
+    // The time is taken once the limit is in force: a session that has read the one before began
+    // earlier.
+    for statement in [raise, recordTime] {
+      try session.run("exclude older relays") { () throws(PostgresFault) in
+        var pipeline = PostgresPipeline()
+        pipeline.add(.begin)
+        pipeline.add(statement)
+        let commit = pipeline.add(.commit)
+        _ = try session.connection.run(pipeline, commit: commit)
+      }
     }
     let names = PostgresParameters().bind(session.relays)
     for _ in 0..<Limits.disconnectChecks {
@@ -47,10 +51,12 @@ package enum OldRelays {
   private static let raise = PostgresStatement(
     "exclude old relays",
     """
-    UPDATE schema_version SET oldest = greatest(oldest, \(Schema.oldestWithMoves)),
-      moves_since = clock_timestamp()
-    WHERE moves_since IS NULL
+    UPDATE schema_version SET oldest = \(Schema.oldestWithMoves)
+    WHERE oldest < \(Schema.oldestWithMoves)
     """)
+  private static let recordTime = PostgresStatement(
+    "record time of exclusion",
+    "UPDATE schema_version SET moves_since = clock_timestamp() WHERE moves_since IS NULL")
   private static let end = PostgresStatement(
     "end old sessions",
     """

@@ -5,6 +5,9 @@ import LockstepStorage
 package final class PostgresAccountTarget: AccountTarget {
   private let session: MovingSession
   private let move: AccountMove
+  /// Label of the account. It is set at the end, so that no relay waits for the lock of labels
+  /// while rows are copied.
+  private var label = ""
 
   /// Requires that another version of the account, if there is one, was removed. Throws `failed`
   /// with the next step if the account lives there, or another has its label.
@@ -37,7 +40,8 @@ package final class PostgresAccountTarget: AccountTarget {
     var rows = rows
     if case .accounts(var accounts) = rows {
       for place in accounts.indices {
-        try refuseLabel(accounts[place])
+        label = accounts[place].label
+        accounts[place].label = ""
         accounts[place].arrive(by: move)
       }
       rows = .accounts(accounts)
@@ -50,6 +54,7 @@ package final class PostgresAccountTarget: AccountTarget {
   }
 
   package func finish() throws(StorageError) {
+    try setLabel()
     try session.run("receive an account") { () throws(PostgresFault) in
       var pipeline = PostgresPipeline()
       let commit = pipeline.add(.commit)
@@ -60,8 +65,8 @@ package final class PostgresAccountTarget: AccountTarget {
 
   package func close() { session.connection.close() }
 
-  private func refuseLabel(_ account: ExportedAccount) throws(StorageError) {
-    guard !account.label.isEmpty else { return }
+  private func setLabel() throws(StorageError) {
+    guard !label.isEmpty else { return }
     let others = try session.run("receive an account") { () throws(PostgresFault) in
       var pipeline = PostgresPipeline()
       pipeline.add(AccountWriter.lockLabels)
@@ -69,13 +74,19 @@ package final class PostgresAccountTarget: AccountTarget {
       return try session.connection.run(pipeline, within: Limits.removalMilliseconds)[1]
         .all { (id: AccountID(rawValue: $0.bits(0)), label: $0.text(1)) }
     }
-    guard let other = others.first(where: { AccountLabel.areSame($0.label, account.label) }) else {
-      return
+    if let other = others.first(where: { AccountLabel.areSame($0.label, label) }) {
+      throw .failed(
+        path: session.address.shown, operation: "receive the account",
+        detail: "its account \(other.id.text) has the label of this one already")
     }
-    throw .failed(
-      path: session.address.shown, operation: "receive the account",
-      detail: "its account \(other.id.text) has the label of this one already")
+    let parameters = PostgresParameters().bind(move.account.rawValue).bind(label)
+    _ = try session.run("receive an account") { () throws(PostgresFault) in
+      try session.connection.run(PostgresAccountTarget.setLabel, parameters)
+    }
   }
+
+  private static let setLabel = PostgresStatement(
+    "set label", "UPDATE accounts SET label = $2::text WHERE account = $1::bigint")
 
   /// Returns true if nothing of the account is left but what may be replaced, and locks that.
   private static let replace = PostgresStatement(

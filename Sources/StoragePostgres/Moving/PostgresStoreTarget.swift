@@ -32,7 +32,7 @@ package final class PostgresStoreTarget: StoreTarget {
       let count = accounts == 1 ? "is 1 account" : "are \(accounts) accounts"
       throw .failed(
         path: address.shown, operation: "receive another store",
-        detail: "there \(count) in it already")
+        detail: "there \(count) in it already, or addresses of accounts that have moved away")
     }
     do throws(StorageError) {
       // A relay that opened the tables before the version changed is connected by now.
@@ -110,7 +110,7 @@ package final class PostgresStoreTarget: StoreTarget {
     let accounts =
       isLeft
       ? 0
-      : try connection.run(AccountQueries.total, within: Limits.removalMilliseconds)
+      : try connection.run(known, within: Limits.removalMilliseconds)
         .first { $0.integer(0) } ?? 0
     guard accounts == 0 else {
       _ = try connection.run(.rollBack)
@@ -135,7 +135,16 @@ package final class PostgresStoreTarget: StoreTarget {
   private static let blockTables = PostgresStatement(
     "shut tables", "UPDATE schema_version SET version = -abs(version)")
   private static let unblockTables = PostgresStatement(
-    "release tables", "UPDATE schema_version SET version = abs(version)")
+    "release tables",
+    """
+    UPDATE schema_version SET version = abs(version), oldest = CASE
+      WHEN EXISTS (SELECT 1 FROM departed)
+        OR EXISTS (SELECT 1 FROM accounts WHERE moving_until IS NOT NULL)
+      THEN greatest(oldest, \(Schema.oldestWithMoves)) ELSE oldest END
+    """)
+  private static let known = PostgresStatement(
+    "known accounts",
+    "SELECT (SELECT count(*) FROM accounts) + (SELECT count(*) FROM departed)")
   private static let empty = PostgresStatement(
     "empty tables",
     """

@@ -181,7 +181,8 @@ final class Residences {
     guard let lease = try queries.residences.lease(of: move.account), lease.isArriving else {
       return .done
     }
-    guard lease.move == move.id || lease.version < move.frozen.membershipVersion else {
+    let copy = try queries.head(of: move.account)
+    guard lease.move == move.id || move.includes(copy, lease.version) else {
       return .refused(StoreRefusals.moveLost)
     }
     return try remover.removeAccount(move.account, wall: wall)
@@ -246,9 +247,9 @@ final class ResidenceQueries {
     if let departure = try departure(of: id) { return .departed(departure) }
     guard let lease = try lease(of: id) else { return .unknown }
     switch lease.movingUntil {
-    case nil: return .living
+    case nil: return .living(version: lease.version)
     case .max?: return .arriving(move: lease.move, version: lease.version)
-    case let until?: return .moving(until: until)
+    case let until?: return .moving(until: until, version: lease.version)
     }
   }
 

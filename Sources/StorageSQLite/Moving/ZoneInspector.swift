@@ -101,6 +101,12 @@ package final class ZoneInspector {
     }
   }
 
+  /// Counts the accounts whose devices the store sends to another relay.
+  package func departedAccounts() throws(StorageError) -> Int {
+    guard schema >= Schema.zonesWithMoves else { return 0 }
+    return Int(try connection.firstInteger(of: "SELECT count(*) FROM departed"))
+  }
+
   // MARK: chunks
 
   /// Returns at most `limit` chunks after `last`, in order.

@@ -61,6 +61,8 @@ extension Schema {
       zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4, zonesVersion5, zonesVersion6,
       zonesVersion7, zonesVersion8, zonesVersion9, zonesVersion10,
     ])
+  /// First version that knows moves of accounts.
+  static let zonesWithMoves = 10
 
   ///     accounts   account · generation · newest (tag) · label · made_at
   ///     devices    account · number · device · device_name · platform · app_version · token_hash ·

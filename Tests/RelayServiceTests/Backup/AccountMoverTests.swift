@@ -94,7 +94,7 @@ struct AccountMoverTests {
       }
       #expect(principal.account == account)
       #expect(try names(in: store).sorted() == records.sorted())
-      #expect(try store.read(.residence(account)) == .residence(.living))
+      try expectLiving(store)
       for file in try chunkFiles(in: store) {
         let bytes = try files.perform(.read(file, offset: 0, count: 10))
         #expect(bytes == .bytes(Array("piece".utf8)))
@@ -103,6 +103,14 @@ struct AccountMoverTests {
         Issue.record("the account does not work")
         return
       }
+    }
+  }
+
+  private func expectLiving(_ store: any ZoneStore) throws {
+    let residence = try store.read(.residence(account))
+    guard case .residence(.living) = residence else {
+      Issue.record("\(residence)")
+      return
     }
   }
 
@@ -184,7 +192,7 @@ struct AccountMoverTests {
         #expect(error == Interruption.failure("the move"))
       }
       try withStore(old) { store, _ in
-        #expect(try store.read(.residence(account)) == .residence(.living))
+        try expectLiving(store)
         guard case .saved = try Self.save("r7", in: store) else { throw Self.killed }
       }
       try withStore(new) { store, _ in
@@ -252,6 +260,76 @@ struct AccountMoverTests {
     _ = try mover(restored, new, departsAgain: true).run()
     try expectDeparted(restored)
     try expectHome(new)
+  }
+
+  /// The mover was killed when the account had departed, and then the entry in the source was
+  /// removed, or the source restored.
+  @Test(arguments: [false, true])
+  func aCopyThatNothingActivatesBecomesTheAccount(isRestored: Bool) throws {
+    let (old, new) = (StoreLocation.folder(stage.store), try makeFolder("new"))
+    let copy = stage.directory.path("copy")
+    try FileManager.default.copyItem(atPath: stage.store, toPath: copy)
+    #expect(throws: Self.killed) {
+      _ = try mover(
+        old, new,
+        reach: { point throws(CommandFailure) in if point == .departed { throw Self.killed } }
+      ).move()
+    }
+    if !isRestored {
+      try withStore(old) { store, _ in
+        while try store.commit([.removeAccount(account)], wall: 0) == [.removing] {}
+      }
+    }
+    let source = isRestored ? StoreLocation.folder(copy) : old
+    let refused = #expect(throws: CommandFailure.self) { _ = try mover(source, new).run() }
+    #expect(refused?.message?.contains("--repeat-departure") == true)
+    _ = try mover(source, new, departsAgain: true).run()
+    try expectHome(new)
+    if isRestored { try expectDeparted(source) }
+  }
+
+  @Test func theOlderOfTwoLivingAccountsIsNotKept() throws {
+    let (old, new) = (StoreLocation.folder(stage.store), try makeFolder("new"))
+    _ = try mover(old, new).run()
+    let copy = stage.directory.path("copy")
+    try FileManager.default.copyItem(atPath: stage.directory.path("new"), toPath: copy)
+    _ = try mover(new, old).run()
+    // The other store was restored to when it had the account.
+    let restored = StoreLocation.folder(copy)
+    let refused = #expect(throws: CommandFailure.self) {
+      _ = try mover(old, restored, departsAgain: true).run()
+    }
+    #expect(refused?.message?.contains("may be the older copy") == true)
+    try expectHome(old)
+  }
+
+  @Test func anotherStoreDoesNotReplaceTheAddressesOfAccountsThatLeft() throws {
+    let (old, new) = (StoreLocation.folder(stage.store), try makeFolder("new"))
+    _ = try mover(old, new).run()
+    let move = StoreMove(
+      from: new, to: old, wall: 0, opening: 1, progress: BackupStage.silence,
+      interruption: Interruption { false })
+    let refused = #expect(throws: CommandFailure.self) { _ = try move.run() }
+    #expect(refused?.message?.contains("have moved away") == true)
+    try expectDeparted(old)
+  }
+
+  /// Has no room for any chunk.
+  private final class FullChunkStore: ChunkStore {
+    func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult {
+      .refused(Refusal(.quotaExceeded, "it is full"))
+    }
+  }
+
+  @Test func aChunkThatTheTargetDoesNotTakeIsNoLostChunk() throws {
+    try withStore(.folder(stage.store)) { store, files in
+      let file = try #require(try chunkFiles(in: store).first)
+      let copy = ChunkCopy(source: files, isFolder: true, target: FullChunkStore(), place: "new")
+      let chunk = ExportedChunk(
+        hash: try #require(ChunkHash(bytes: Self.token)),
+        stored: StoredChunk(file: file, bytes: 5), uses: 1, leaseUntil: 0, isUnverified: false)
+      #expect(throws: StorageError.self) { _ = try copy.copy(chunk, to: file) }
+    }
   }
 
   // MARK: Databases
@@ -402,6 +480,16 @@ struct AccountMoverTests {
       guard try source.commit([.move(step)], wall: 0) == [.done] else { throw Self.killed }
     } catch {
       throw CommandFailure("\(error)")
+    }
+  }
+
+  @Test(.enabled(if: server != nil, need)) func oneDatabaseIsOneStoreWhateverItsAddress() throws {
+    try withDatabases { old, new in
+      let other = StoreLocation.database(old.setting("connect_timeout", to: "9"))
+      #expect(throws: CommandFailure.self) {
+        try StoreMove.requireDifferentStores(.database(old), other)
+      }
+      try StoreMove.requireDifferentStores(.database(old), .database(new))
     }
   }
 
