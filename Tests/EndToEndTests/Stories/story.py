@@ -437,7 +437,14 @@ class Home:
         return refused("agent", *words, home=self.path, says=says)
 
     def status(self):
-        return json.loads(self.run("status", "--json"))
+        """The status, once nothing is being read. A command that opens the home by itself waits for
+        that only for a moment, which may be too short on a busy machine."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            status = json.loads(self.run("status", "--json"))
+            is_reading = (status["state"], status["waiting"]) == ("syncing", 0)
+            if not is_reading or time.monotonic() > end:
+                return status
 
     def person(self, relay):
         """The same device by curl, with the token that its holder gives to commands."""
