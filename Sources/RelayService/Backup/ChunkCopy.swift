@@ -39,10 +39,9 @@ struct ChunkCopy {
 
   /// True if the target has a file of so many bytes, complete.
   func isThere(_ file: ChunkFile, bytes: Int) throws(StorageError) -> Bool {
-    guard bytes > 0 else { return false }
-    guard case .bytes(let last) = try target.perform(.read(file, offset: bytes - 1, count: 2))
-    else { return false }
-    return last.count == 1
+    let last = ChunkRequest.read(file, offset: max(0, bytes - 1), count: 2)
+    guard case .bytes(let found) = try target.perform(last) else { return false }
+    return found.count == min(1, bytes)
   }
 
   /// Returns a part of a chunk and whether it is the last one, or the chunk's defect. Throws if the

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepCommandLine
+import LockstepCrypto
 import LockstepEventLoop
 import LockstepModel
 import LockstepStorage
@@ -329,6 +330,19 @@ struct AccountMoverTests {
         hash: try #require(ChunkHash(bytes: Self.token)),
         stored: StoredChunk(file: file, bytes: 5), uses: 1, leaseUntil: 0, isUnverified: false)
       #expect(throws: StorageError.self) { _ = try copy.copy(chunk, to: file) }
+    }
+  }
+
+  @Test func anEmptyChunkIsFoundWhereItWasCopiedBefore() throws {
+    try withStore(try makeFolder("new")) { _, files in
+      let file = ChunkFile(account: account, number: 9)
+      let copy = ChunkCopy(source: nil, isFolder: true, target: files, place: "new")
+      #expect(try !copy.isThere(file, bytes: 0))
+      #expect(try files.perform(.append(file, [])) == .done)
+      let hash = try #require(ChunkHash(bytes: SHA256.hash([])))
+      #expect(try files.perform(.finish(file, expecting: hash)) == .done)
+      #expect(try copy.isThere(file, bytes: 0))
+      #expect(try !copy.isThere(file, bytes: 1))
     }
   }
 
