@@ -49,7 +49,7 @@ struct StoreMove {
 
   func run() throws(CommandFailure) -> Outcome {
     defer { progress.clear() }
-    try requireDifferentStores()
+    try StoreMove.requireDifferentStores(from, to)
     let source = try MoveTarget.reporting { () throws(StorageError) in
       try MoveSource(from, retirement: opening)
     }
@@ -89,10 +89,6 @@ struct StoreMove {
           + "starts again")
     }
     throw failure
-  }
-
-  private func requireDifferentStores() throws(CommandFailure) {
-    try StoreMove.requireDifferentStores(from, to)
   }
 
   static func requireDifferentStores(
@@ -163,7 +159,6 @@ struct StoreMove {
     }
     return .chunks(chunks)
   }
-
 }
 
 /// Store to be moved, in a folder or a database, with the chunks of its files. No other process

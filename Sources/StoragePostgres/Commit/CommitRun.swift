@@ -177,8 +177,11 @@ final class CommitRun {
     if let steps { accounts.readLookup(from: steps.map { rows[$0] }) }
     if let wakeStep { try wakes.read(rows[wakeStep]) }
     if needsLookup { try saves.readLookup(from: rows[first...]) }
-    let missing = Set(requests.compactMap(\.resident).filter { accounts[$0] == nil }).sorted()
-    if !missing.isEmpty { accounts.setDepartures(try departures(of: missing)) }
+    var absentees: Set<AccountID> = []
+    for request in requests {
+      if let id = request.resident, accounts[id] == nil { absentees.insert(id) }
+    }
+    if !absentees.isEmpty { accounts.setDepartures(try departures(of: absentees.sorted())) }
   }
 
   private func loadSaveLookup(for requests: ArraySlice<CommitRequest>) throws(PostgresFault) {

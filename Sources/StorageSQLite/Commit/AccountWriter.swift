@@ -223,7 +223,7 @@ final class AccountWriter {
 }
 
 /// Lookup of accounts by label.
-private final class AccountLabels {
+final class AccountLabels {
   private let byKey: SQLiteStatement
   private let withoutKey: SQLiteStatement
   private let all: SQLiteStatement
@@ -327,9 +327,12 @@ final class AccountRemover {
       return .removing
     }
     for removal in ends { try removal.bind(id.rawValue).run() }
-    try delete.bind(id.rawValue).run()
+    try removeRow(of: id)
     return .done
   }
+
+  /// Removes the account's own row.
+  func removeRow(of id: AccountID) throws(StorageError) { try delete.bind(id.rawValue).run() }
 
   /// Removes the account's devices and pairing codes.
   func removeAccess(to id: AccountID) throws(StorageError) {

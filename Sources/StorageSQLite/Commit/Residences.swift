@@ -12,10 +12,12 @@ final class Residences {
   private let insert: SQLiteStatement
   private let keepTokens: SQLiteStatement
   private let keepCodes: SQLiteStatement
-  private let delete: SQLiteStatement
   private let anyUncleared: SQLiteStatement
   private let setCleared: SQLiteStatement
   private let removals: [SQLiteStatement]
+  /// Tables of accounts that have moved away.
+  static let tablesOfDepartures = ["departed_devices", "departed_pairings", "departed"]
+
   /// Ends of all leases; nil: to be read again.
   private var leases: [AccountID: Int64]?
 
@@ -43,12 +45,11 @@ final class Residences {
       INSERT INTO departed_pairings (account, code_hash, expires_at)
       SELECT account, code_hash, expires_at FROM pairings WHERE account = ?
       """)
-    delete = try connection.prepare("DELETE FROM accounts WHERE account = ?")
     anyUncleared = try connection.prepare(
       "SELECT account FROM departed WHERE cleared = 0 LIMIT 1")
     setCleared = try connection.prepare("UPDATE departed SET cleared = 1 WHERE account = ?")
     var removals: [SQLiteStatement] = []
-    for table in ["departed_devices", "departed_pairings", "departed"] {
+    for table in Residences.tablesOfDepartures {
       removals.append(try connection.prepare("DELETE FROM \(table) WHERE account = ?"))
     }
     self.removals = removals
@@ -166,7 +167,7 @@ final class Residences {
     try keepTokens.bind(id.rawValue).run()
     try keepCodes.bind(id.rawValue).run()
     try remover.removeAccess(to: id)
-    try delete.bind(id.rawValue).run()
+    try remover.removeRow(of: id)
   }
 
   private func activate(_ id: AccountID, move: UInt64) throws(StorageError) -> CommitResult {

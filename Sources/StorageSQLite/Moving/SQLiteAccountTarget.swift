@@ -59,20 +59,16 @@ package final class SQLiteAccountTarget: AccountTarget {
         detail: "it has the account already, or knows a later move of it")
     }
     let id = Int64(bitPattern: move.account.rawValue)
-    for table in ["departed_devices", "departed_pairings", "departed"] {
+    for table in Residences.tablesOfDepartures {
       try connection.execute("DELETE FROM \(table) WHERE account = \(id)")
     }
   }
 
   private func refuseLabel(_ account: ExportedAccount) throws(StorageError) {
-    guard !account.label.isEmpty else { return }
-    let others = try connection.prepare("SELECT account, label FROM accounts WHERE label <> ''")
-      .all { (id: AccountID(rawValue: $0.bits(0)), label: $0.text(1)) }
-    guard let other = others.first(where: { AccountLabel.areSame($0.label, account.label) }) else {
-      return
-    }
+    let labels = try AccountLabels(connection)
+    guard let other = try labels.account(labelled: account.label) else { return }
     throw .failed(
       path: directory, operation: "receive the account",
-      detail: "its account \(other.id.text) has the label of this one already")
+      detail: "its account \(other.text) has the label of this one already")
   }
 }
