@@ -25,6 +25,7 @@ STORES = {
     "sqlite": [],
     "postgres": ["--postgres", "--relays", "1"],
     "cluster": ["--postgres", "--relays", "3"],
+    "nats": ["--postgres", "--nats", "--relays", "3"],
     "patroni": ["--patroni", "--relays", "3"],
 }
 # Faults of the torture that a history can bear: those that put back an older store take away
@@ -69,8 +70,8 @@ def options():
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--store", choices=sorted(STORES),
                       help="record with one relay on a folder (sqlite) or PostgreSQL (postgres), "
-                      "three relays on one PostgreSQL (cluster), or on three nodes that fail over "
-                      "(patroni); then check")
+                      "three relays on one PostgreSQL (cluster; nats: with NATS as their bus), or "
+                      "on three nodes that fail over (patroni); then check")
     what.add_argument("--devices", metavar="FAULT,…",
                       help=f"run devices under each of these faults, or all: {', '.join(ACTS)}")
     what.add_argument("--check", nargs="+", metavar="FILE", help="check these histories")

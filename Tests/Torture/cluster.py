@@ -85,12 +85,17 @@ class Cluster(System):
             relay = SharedRelay(
                 self.options.binary, store, self.folder, self.run_log, f"relay-{number}")
             relay.environment = environment or {}
+            relay.options = self.relay_options(number - 1)
             with relay.lock:
                 relay.launch()
             self.relays.append(relay)
         # All start at the same time; the first one creates the tables.
         for relay in self.relays:
             relay.start()
+
+    def relay_options(self, number):
+        """Further options of one relay."""
+        return []
 
     def make(self):
         super().make()

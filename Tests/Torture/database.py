@@ -53,7 +53,7 @@ class Database:
         self.place = os.path.join(folder, "database")
         self.data = os.path.join(self.place, "data")
         self.log = os.path.join(self.place, "log")
-        self.port = free_port()
+        self.address, self.port = "127.0.0.1", free_port()
         self.socket = os.path.join(self.place, f".s.PGSQL.{self.port}")
         self.password = secrets.token_hex(16)
         self.process, self.log_start = None, 0
@@ -75,7 +75,12 @@ class Database:
     @property
     def loopback_url(self):
         """URL with TCP; the password is in `environment`."""
-        return f"postgres://{USER}@127.0.0.1:{self.port}/{NAME}"
+        return self.url_by(self.port)
+
+    @staticmethod
+    def url_by(port):
+        """The same by a port that leads to the database."""
+        return f"postgres://{USER}@127.0.0.1:{port}/{NAME}"
 
     @property
     def environment(self):

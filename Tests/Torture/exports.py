@@ -63,7 +63,8 @@ def relay_records(system, state):
     shutil.rmtree(folder, ignore_errors=True)
     done = subprocess.run(
         [system.options.binary, "account", "export", state.id, folder, "--store",
-         system.relay.store], capture_output=True, text=True, timeout=120)
+         system.relay.store], env={**os.environ, **system.relay.environment},
+        capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         raise RunError(f"account export failed: {done.stderr.strip()}")
     with open(os.path.join(folder, "records.jsonl")) as file:

@@ -11,6 +11,7 @@ import time
 
 import database
 import faults
+import nats_cluster
 import patroni_nodes
 from cluster import Cluster
 from failover_cluster import FailoverCluster
@@ -18,6 +19,7 @@ from fault_backup import BackupFault
 from fault_database import BusFault, DatabaseFault
 from fault_disk import DiskErrorsFault, DiskFullFault
 from fault_failover import LeaderFault, PartitionFault, QuorumFault, SwitchoverFault
+from fault_nats import DatabaseLineFault, NATSFault
 from fault_network import ClockFault, NetworkFault
 from fault_power import PowerFault
 from fault_replay import ReplayFault
@@ -33,6 +35,8 @@ FAULTS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.ProxyF
           RollbackFault]
 FAULTS_OF_CLUSTERS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.ProxyFault,
                       ClockFault, DatabaseFault, BusFault]
+FAULTS_WITH_NATS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.ProxyFault,
+                    ClockFault, DatabaseFault, NATSFault, DatabaseLineFault]
 FAULTS_OF_NODES = [LeaderFault, PartitionFault, QuorumFault, SwitchoverFault, faults.KillFault,
                    faults.StopFault, faults.ProxyFault, ClockFault]
 # The other faults, and the reason why a cluster does not have them.
@@ -49,6 +53,9 @@ and the relay are compared. The final report accounts for every edit.
 With --postgres, several relays share one temporary PostgreSQL server, which
 also dies and restarts. Devices use any relay at any time: writers change from
 relay to relay, and read from other relays what one has just acknowledged.
+
+With --nats too, they tell each other of commits over a NATS server, which also
+dies, and from which single relays are cut off; or from the database alone.
 
 With --patroni, they share three PostgreSQL nodes with Patroni and etcd, each in
 a network of its own (as root), whose leader dies, freezes and is cut off.
@@ -91,6 +98,8 @@ def options():
                         "a wrong tag and token), to verify that the checks can fail")
     parser.add_argument("--postgres", action="store_true",
                         help="several relays on one PostgreSQL, instead of one with a folder")
+    parser.add_argument("--nats", action="store_true",
+                        help="with --postgres: the relays' bus is a NATS server")
     parser.add_argument("--patroni", action="store_true",
                         help="several relays on three PostgreSQL nodes that fail over")
     parser.add_argument("--asynchronous", action="store_true",
@@ -109,6 +118,8 @@ def options():
         parser.error("--postgres and --patroni exclude one another; remove one")
     if given.asynchronous and not given.patroni:
         parser.error("--asynchronous: this needs nodes that replicate; add --patroni")
+    if given.nats and not given.postgres:
+        parser.error("--nats: this needs relays on one database; add --postgres")
     if given.history and not os.path.isdir(os.path.dirname(os.path.abspath(given.history))):
         parser.error(f"--history: there is no folder for {given.history}; make it first")
     given.is_shared = given.postgres or given.patroni
@@ -117,7 +128,7 @@ def options():
     given.relays = 3 if given.relays is None else given.relays
     if not 1 <= given.relays <= 16:
         parser.error("--relays: from 1 to 16")
-    kinds = (FAULTS_OF_NODES if given.patroni else
+    kinds = (FAULTS_OF_NODES if given.patroni else FAULTS_WITH_NATS if given.nats else
              FAULTS_OF_CLUSTERS if given.postgres else FAULTS)
     names = [kind.name for kind in kinds]
     wanted = [word for word in given.only.split(",") if word] or names
@@ -141,6 +152,9 @@ def main(root):
         print("scripts/torture: there is no PostgreSQL server here to run (Debian's is "
               "'postgresql'); without --postgres none is needed", file=sys.stderr)
         return 3
+    if given.nats and nats_cluster.missing():
+        print(f"scripts/torture: {nats_cluster.missing()}", file=sys.stderr)
+        return 3
     if given.patroni and patroni_nodes.missing():
         print(f"scripts/torture: {patroni_nodes.missing()}", file=sys.stderr)
         return 3
@@ -158,7 +172,8 @@ def main(root):
         if given.postgres and not given.only:
             for name, reason in NOT_OF_CLUSTERS.items():
                 run_log.skip(name, reason)
-        kind = (FailoverCluster if given.patroni else Cluster if given.postgres else System)
+        kind = (FailoverCluster if given.patroni else
+                nats_cluster.NATSCluster if given.nats else Cluster if given.postgres else System)
         system = kind(given, run_log, ledger, sandbox)
         system.make()
         available = faults.available_faults(given.kinds, system, run_log)
