@@ -20,6 +20,8 @@ ACCOUNTS, DEVICES, RATE = 100, 3, 200
 SAVERS, RELAYS = 300, 3
 # Idle accounts, and the seconds that they stay idle; SELDOM is the load's lowest rate of messages.
 IDLE_ACCOUNTS, IDLE_SECONDS, SELDOM = 1000, 60, 0.1
+# Time in which all devices must be connected.
+START_SECONDS = 120
 
 
 class Database:
@@ -53,11 +55,17 @@ class Database:
 
 
 def processor_seconds(processes):
-    """Processor seconds of these processes, including those of ended children."""
+    """Processor seconds of these processes, including those of ended children. The first one is
+    the parent of the others, and is read last: it has the time of those that end meanwhile."""
     total = 0
-    for process in processes:
-        with open(f"/proc/{process}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
+    for process in reversed(processes):
+        try:
+            with open(f"/proc/{process}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            if process == processes[0]:
+                raise
+            continue
         total += sum(map(int, fields[11:15]))
     return total / os.sysconf("SC_CLK_TCK")
 
@@ -249,7 +257,8 @@ def idle(bench, accounts, seconds):
     def spent(while_seconds):
         found = bench.load("rate", bench.idle, bench.ports, "--accounts", str(accounts),
                            "--devices", str(DEVICES - 1), "--rate", str(SELDOM),
-                           "--seconds", str(while_seconds))
+                           "--seconds", str(while_seconds),
+                           "--limit", str(while_seconds + START_SECONDS))
         return found["server"]["cpuSeconds"], found["databaseSeconds"]
 
     short, long = spent(1), spent(1 + seconds)
