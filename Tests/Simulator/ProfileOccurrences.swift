@@ -24,6 +24,7 @@ package struct ProfileOccurrences: Sendable {
         .recordBroughtBack: 10,
       ]),
     ProfileOccurrences(.plans, [.zoneBlocked: 2, .planGone: 5]),
+    ProfileOccurrences(.sharedTrial, seeds: 201...204, [.relayCutOff: 40]),
     ProfileOccurrences(.moved, [.accountMoved: 15, .deviceFollowed: 30]),
     ProfileOccurrences(
       .rotated, [.keysSaved: 15, .keysOvertaken: 1, .keysTaken: 20, .keysPaired: 1]),

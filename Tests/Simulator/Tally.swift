@@ -56,6 +56,8 @@ package struct Tally {
     case recordSealedAgain
     /// An account that arrived in another cell, and a device that followed its account there.
     case accountMoved, deviceFollowed
+    /// A relay that the bus cut off from the other relays on its store.
+    case relayCutOff
 
     package static func < (left: Occurrence, right: Occurrence) -> Bool {
       left.rawValue < right.rawValue

@@ -3,10 +3,25 @@ import LockstepRelay
 import LockstepSimulation
 import LockstepStorage
 
-/// The bus between relays that share a store: slow, and it loses notices and beats. Each relay
-/// sends by `NoticeSender`, to those that listen to the account, and receives by `PeerLines`, as
-/// the real one does.
+/// The bus between relays that share a store: slow, and it loses notices and beats. Now and then it
+/// cuts a relay off for some seconds, in one direction or both; the relay is told of it, as by a
+/// connection that ends, or not. Each relay sends by `NoticeSender`, to those that listen to the
+/// account, and receives by `PeerLines`, as the real one does.
 final class VirtualBus {
+  /// How a relay is cut off.
+  private struct Cut {
+    let sends: Bool
+    let receives: Bool
+    /// True if the relay knows that it has no connection.
+    let isNoticed: Bool
+
+    static func random(_ random: inout SeededRandom) -> Cut {
+      if random.chance(1, of: 2) { return Cut(sends: false, receives: false, isNoticed: true) }
+      let sends = random.chance(1, of: 3)
+      return Cut(sends: sends, receives: !sends && random.chance(1, of: 2), isNoticed: false)
+    }
+  }
+
   private struct Member {
     let driver: NodeDriver<RelayNode>
     var lines: PeerLines
@@ -14,6 +29,8 @@ final class VirtualBus {
     let relay: UInt64
     /// True if the store may have forgotten listeners since the last commit.
     var mayLackListeners = false
+    /// nil: it is connected.
+    var cut: Cut?
   }
 
   private let environment: WorldEnvironment
@@ -62,7 +79,7 @@ final class VirtualBus {
     guard let node else {
       relays += 1
       var sender = NoticeSender(relay: relays)
-      return deliver(sender.messages(of: [CommitNotice(change, listeners: nil)]))
+      return deliver(from: nil, sender.messages(of: [CommitNotice(change, listeners: nil)]))
     }
     guard var member = members[node] else { return }
     if member.mayLackListeners { member.sender.skip() }
@@ -70,27 +87,47 @@ final class VirtualBus {
     let listening = (listeners[change.account] ?? []).sorted()
     let messages = member.sender.messages(of: [CommitNotice(change, listeners: listening)])
     members[node] = member
-    deliver(messages)
+    deliver(from: node, messages)
   }
 
   private func beat(of node: Int, _ relay: UInt64) {
     guard isOpen, let member = members[node], member.relay == relay, member.driver.isAlive
     else { return }
-    deliver(member.sender.beats())
+    deliver(from: node, member.sender.beats())
     if random.chance(1, of: 200) { forgetListeners() }
+    if member.cut == nil, random.chance(1, of: 60) { cutOff(node, relay) }
     handle(on: node) { lines, instant in lines.advance(to: instant) }
     environment.timeline.after(Span.milliseconds(Limits.beatMilliseconds)) { [self] in
       beat(of: node, relay)
     }
   }
 
-  private func deliver(_ messages: [BusMessage]) {
+  /// Cuts a relay off, for some seconds.
+  private func cutOff(_ node: Int, _ relay: UInt64) {
+    let cut = Cut.random(&random)
+    members[node]?.cut = cut
+    environment.tally.note(.relayCutOff)
+    if cut.isNoticed {
+      handle(on: node) { lines, instant in lines.handle(.lost("cut off"), at: instant) }
+    }
+    environment.timeline.after(Span.milliseconds(random.number(in: 500...15_000))) { [self] in
+      guard members[node]?.relay == relay else { return }
+      members[node]?.cut = nil
+      guard cut.isNoticed else { return }
+      members[node]?.sender.skip()
+      handle(on: node) { lines, instant in lines.handle(.back, at: instant) }
+    }
+  }
+
+  private func deliver(from sender: Int?, _ messages: [BusMessage]) {
+    if let sender, members[sender]?.cut?.sends == false { return }
     for message in messages {
       guard let payload = BusPayload(text: message.text) else { continue }
       for node in members.keys.sorted() {
         if case .relay(let relay) = message.receiver, members[node]?.relay != relay { continue }
         if random.chance(1, of: 8) { continue }
         environment.timeline.after(random.number(in: 1_000...Span.milliseconds(200))) { [self] in
+          if members[node]?.cut?.receives == false { return }
           members[node]?.sender.note(payload)
           handle(on: node) { lines, instant in lines.handle(.received(payload), at: instant) }
         }
