@@ -1,5 +1,5 @@
-"""Faults of the bus over NATS: the server dies, restarts and freezes, and relays are cut off from it
-or from the database."""
+"""Faults of the bus over NATS: the server dies, restarts and freezes, and relays are cut off from
+it or from the database."""
 
 import signal
 

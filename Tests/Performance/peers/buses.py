@@ -106,8 +106,8 @@ def report(rows):
     lines = [[f"{name}, {count} relay" + "s" * (count > 1),
               *[cell([run[key] for run in runs if key in run]) for key, _ in COLUMNS]]
              for (name, count), runs in rows.items()]
-    text = (f"{SAVERS} devices save at once, by all relays; the same by one relay, each save told to "
-            f"a device at another one.\nA change of one of {ACCOUNTS} accounts reaches its "
+    text = (f"{SAVERS} devices save at once, by all relays; the same by one relay, each save told "
+            f"to a device at another one.\nA change of one of {ACCOUNTS} accounts reaches its "
             f"{DEVICES - 1} other devices, {RATE} a second, at the same relay (p50, p99)\nand at "
             f"other ones. Medians of {len(next(iter(rows.values())))} interleaved runs, least and "
             "most.\n\n" + table(["", *[title for _, title in COLUMNS]], lines) + "\n")
