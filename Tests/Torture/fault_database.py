@@ -8,8 +8,8 @@ from database import USER, send
 from faults import Fault
 
 RELAYS = "application_name LIKE 'lockstep%' AND backend_type = 'client backend'"
-# Sessions whose last query was LISTEN: they wait for notices of other relays.
-LISTENERS = f"{RELAYS} AND query LIKE 'LISTEN%'"
+# Sessions that wait for notices of other relays: their last query was LISTEN, or sent a beat.
+LISTENERS = f"{RELAYS} AND (query LIKE 'LISTEN%' OR query LIKE '%pg_notify(channel%')"
 
 
 class DatabaseFault(Fault):
@@ -119,7 +119,9 @@ class BusFault(Fault):
             if time.monotonic() >= end:
                 break
             time.sleep(0.03)
-        if ended:
+        if not ended:
+            self.run_log.count("faults of the bus that found no session")
+        else:
             self.action("notices were lost on purpose")
             self.run_log.count("sessions ended that listened for notices", ended)
             self.run_log.count("saves acknowledged while they were ended again and again",
@@ -134,6 +136,8 @@ class BusFault(Fault):
         chosen = [int(row[0]) for row in rng.sample(rows, min(len(rows), rng.choice([1, 2, 9])))]
         for number in chosen:
             send(number, signal.SIGSTOP)
+        if not chosen:
+            self.run_log.count("faults of the bus that found no session")
         try:
             if chosen:
                 self.action("notices were held up")

@@ -73,6 +73,12 @@ class RunLog:
         with self.lock:
             self.faults[f"{fault}: {what}"] += 1
 
+    def actions(self, fault):
+        """Number of actions of a fault so far."""
+        with self.lock:
+            return sum(count for what, count in self.faults.items()
+                       if what.startswith(f"{fault}: "))
+
     def skip(self, fault, reason):
         with self.lock:
             self.skipped[fault] = reason

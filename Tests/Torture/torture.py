@@ -1,6 +1,7 @@
 """Runs a relay and devices as processes under faults, and checks every edit at the end."""
 
 import argparse
+import collections
 import os
 import random
 import signal
@@ -75,6 +76,8 @@ different or out of order, or a process ended by itself; 2 a wrong option;
 ROUND_SECONDS, ROUNDS_AT_LEAST = (6, 40), 8
 # The same for nodes: another leader is promoted only after some time.
 NODE_ROUND_SECONDS = (25, 45)
+# A fault that has no effect in so many rounds is a fault of the torture.
+ROUNDS_FOR_EFFECT = 4
 
 
 def options():
@@ -224,6 +227,7 @@ def rounds(system, available, given):
         longest = max(8, min(ROUND_SECONDS[1], given.minutes * 60 / ROUNDS_AT_LEAST))
     if not available:
         raise RunError("there is no fault that this machine can do")
+    dealt = collections.Counter()
     while system.rounds == 0 or time.monotonic() < end:
         system.begin_round()
         if given.sabotage and system.rounds == 1:
@@ -232,6 +236,7 @@ def rounds(system, available, given):
         until = time.monotonic() + min(
             rng.uniform(shortest, longest), max(25 if given.patroni else 5, left))
         selected = schedule.next_faults(rng.choice([1, 2, 3, 3, 4]))
+        dealt.update(fault.name for fault in selected)
         begun = time.monotonic()
         threads = [
             threading.Thread(target=act, args=(fault, rng.random(), until, run_log))
@@ -257,6 +262,10 @@ def rounds(system, available, given):
             f"{when}: {healing - begun:.0f} s of faults, healed in {rested - healing:.1f} s; "
             f"so far {edits['acknowledged']} edits and {saves['acknowledged']} saves, "
             f"lost {edits['lost'] + saves['lost']}")
+    for name, count in dealt.items():
+        if count >= ROUNDS_FOR_EFFECT and not run_log.actions(name):
+            run_log.violation(f"the fault {name} had no effect in {count} rounds, so that nothing "
+                              "was tested by it")
     system.wait_until_idle("the end")
     for stored in system.writers.stored.values():
         stored.reset()
