@@ -1,4 +1,5 @@
-"""Costs of operations, in microseconds, as measured by `scripts/peers --stores`."""
+"""Costs of operations, in microseconds, as measured by `scripts/peers --stores`; those of notices
+and of reading another relay's commit, by `scripts/peers --buses`."""
 
 import math
 from dataclasses import dataclass
@@ -21,14 +22,14 @@ class Costs:
     write_save: float = 32
     # A relay's thread of notices: to send one after a commit; and PostgreSQL's share, under a lock
     # of the whole server.
-    tell: float = 30
+    tell: float = 80
     notice: float = 60
     # A relay that receives the notice of another relay's commit: to pass it on, and to read the
     # commit.
-    hear: float = 10
-    read: float = 60
+    hear: float = 40
+    read: float = 100
     # The database's share of that, and of polling the sequence of one account.
-    answer: float = 100
+    answer: float = 140
     movement: float = 3
     # Round trip between a relay and the database; a sync of the log: its median and its slowest
     # hundredth.

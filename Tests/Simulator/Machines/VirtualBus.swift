@@ -8,14 +8,14 @@ import LockstepStorage
 /// connection that ends, or not. Each relay sends by `NoticeSender`, to those that listen to the
 /// account, and receives by `PeerLines`, as the real one does.
 final class VirtualBus {
-  /// How a relay is cut off.
+  /// Directions in which a relay is cut off.
   private struct Cut {
     let sends: Bool
     let receives: Bool
     /// True if the relay knows that it has no connection.
     let isNoticed: Bool
 
-    static func random(_ random: inout SeededRandom) -> Cut {
+    static func drawn(by random: inout SeededRandom) -> Cut {
       if random.chance(1, of: 2) { return Cut(sends: false, receives: false, isNoticed: true) }
       let sends = random.chance(1, of: 3)
       return Cut(sends: sends, receives: !sends && random.chance(1, of: 2), isNoticed: false)
@@ -104,7 +104,7 @@ final class VirtualBus {
 
   /// Cuts a relay off, for some seconds.
   private func cutOff(_ node: Int, _ relay: UInt64) {
-    let cut = Cut.random(&random)
+    let cut = Cut.drawn(by: &random)
     members[node]?.cut = cut
     environment.tally.note(.relayCutOff)
     if cut.isNoticed {
