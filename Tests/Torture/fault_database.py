@@ -21,12 +21,11 @@ class DatabaseFault(Fault):
             ("ended_sessions", 3), ("full", 2)]
 
     def act(self, rng, until):
-        names, weights = zip(*self.acts)
         try:
             while self.pause(rng, 0.5, 6, until):
                 with self.system.database.lock:
                     try:
-                        getattr(self, rng.choices(names, weights)[0])(rng, until)
+                        self.draw_act(rng)(rng, until)
                     except OSError as fault:
                         # Another fault had stopped the database; the next one finds it running
                         # again.
@@ -119,16 +118,13 @@ class BusFault(Fault):
             if time.monotonic() >= end:
                 break
             time.sleep(0.03)
-        if not ended:
-            self.run_log.count("faults of the bus that found no session")
-        else:
+        if ended:
             self.action("notices were lost on purpose")
             self.run_log.count("sessions ended that listened for notices", ended)
             self.run_log.count("saves acknowledged while they were ended again and again",
                                self.saves() - before)
-
-    def saves(self):
-        return sum(writer.total for writer in self.system.writers.all)
+        else:
+            self.run_log.count("faults of the bus that found no session")
 
     def delay_notices(self, rng, until):
         """Freezes listening sessions, so that notices wait in the server."""
@@ -136,12 +132,12 @@ class BusFault(Fault):
         chosen = [int(row[0]) for row in rng.sample(rows, min(len(rows), rng.choice([1, 2, 9])))]
         for number in chosen:
             send(number, signal.SIGSTOP)
-        if not chosen:
-            self.run_log.count("faults of the bus that found no session")
         try:
             if chosen:
                 self.action("notices were held up")
                 self.pause(rng, 0.2, rng.choice([1, 6, 20]), until)
+            else:
+                self.run_log.count("faults of the bus that found no session")
         finally:
             for number in chosen:
                 send(number, signal.SIGCONT)

@@ -15,17 +15,14 @@ DURATIONS = (2, RETRY_TIMEOUT + 2, TTL + 3, TTL + 12)
 class NodeFault(Fault):
     """A fault of nodes."""
 
-    acts = []
-
     def act(self, rng, until):
-        names, weights = zip(*self.acts)
         while self.pause(rng, 0.5, 4, until):
             leader = self.system.nodes.leader()
             if not leader:
                 self.run_log.count("faults of nodes that found no leader")
                 continue
             try:
-                getattr(self, rng.choices(names, weights)[0])(leader, rng, until)
+                self.draw_act(rng)(leader, rng, until)
             except RunError as reason:
                 # Another fault had stopped the same node.
                 self.run_log.info(f"{self.name}: {reason}")

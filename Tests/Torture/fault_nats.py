@@ -9,7 +9,25 @@ from faults import Fault
 DURATIONS = (0.5, 2, 6, 20)
 
 
-class NATSFault(Fault):
+class LineFault(Fault):
+    """A fault that cuts relays off by their lines."""
+
+    def last(self, rng, until):
+        self.pause(rng, 0.2, rng.choice(DURATIONS), until)
+
+    def stall(self, lines, what, rng, until):
+        ways = rng.choice([["up"], ["down"], ["up", "down"]])
+        try:
+            for line in lines:
+                line.configure(stall=ways)
+            self.action(f"a relay was cut off {what}, {' and '.join(ways)}")
+            self.last(rng, until)
+        finally:
+            for line in lines:
+                line.configure()
+
+
+class NATSFault(LineFault):
     name = "bus"
     about = ("kill -9, restart or SIGSTOP of the NATS server; one relay is cut off from it, either "
              "way, or its connection is cut")
@@ -17,21 +35,14 @@ class NATSFault(Fault):
     acts = [("killed", 3), ("restarted", 1), ("stood_still", 2), ("cut_off", 4), ("cut", 2)]
 
     def act(self, rng, until):
-        names, weights = zip(*self.acts)
         try:
             while self.pause(rng, 0.2, 3, until):
                 before = self.saves()
-                getattr(self, rng.choices(names, weights)[0])(rng, until)
+                self.draw_act(rng)(rng, until)
                 self.run_log.count("saves acknowledged during faults of NATS",
                                    self.saves() - before)
         finally:
             self.system.nats.start()
-
-    def saves(self):
-        return sum(writer.total for writer in self.system.writers.all)
-
-    def last(self, rng, until):
-        self.pause(rng, 0.2, rng.choice(DURATIONS), until)
 
     def killed(self, rng, until):
         with self.system.nats.lock:
@@ -66,19 +77,8 @@ class NATSFault(Fault):
         self.last(rng, until)
         line.configure()
 
-    def stall(self, lines, what, rng, until):
-        ways = rng.choice([["up"], ["down"], ["up", "down"]])
-        try:
-            for line in lines:
-                line.configure(stall=ways)
-            self.action(f"a relay was cut off {what}, {' and '.join(ways)}")
-            self.last(rng, until)
-        finally:
-            for line in lines:
-                line.configure()
 
-
-class DatabaseLineFault(NATSFault):
+class DatabaseLineFault(LineFault):
     name = "apart"
     about = "one relay is cut off from the database, but not from the bus"
 

@@ -26,6 +26,18 @@ class Fault:
     def action(self, what):
         self.run_log.action(self.name, what)
 
+    # Kinds of actions: the names of methods, with weights.
+    acts = []
+
+    def draw_act(self, rng):
+        """Method of one of `acts`."""
+        names, weights = zip(*self.acts)
+        return getattr(self, rng.choices(names, weights)[0])
+
+    def saves(self):
+        """Number of saves that writers were told of so far."""
+        return sum(writer.total for writer in self.system.writers.all)
+
     def pause(self, rng, least, most, until):
         """Waits, at most until the time is up; returns False if it is."""
         left = until - time.monotonic()

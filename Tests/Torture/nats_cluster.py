@@ -35,7 +35,6 @@ class NATSServer(ManagedProcess):
     def start(self):
         """Starts it if it does not run, and waits until it listens."""
         with self.lock:
-            self.is_paused = False
             if not self.check_running():
                 self.launch()
         wait_until(self.listens, lambda: f"NATS does not listen: {self.tail()}", START_SECONDS)
@@ -54,14 +53,6 @@ class NATSServer(ManagedProcess):
         super().end()
 
 
-class Line(ProxyProcess):
-    """The way of one relay to the database, or to NATS."""
-
-    def __init__(self, relay, target):
-        super().__init__([target])
-        self.relay = relay
-
-
 class NATSCluster(Cluster):
     def __init__(self, *words):
         super().__init__(*words)
@@ -70,9 +61,8 @@ class NATSCluster(Cluster):
 
     def launch_relays(self, stores, environment=None):
         self.nats = NATSServer(self.folder, self.run_log).start()
-        names = [f"relay-{number}" for number in range(1, len(stores) + 1)]
-        self.lines_to_nats = [Line(name, self.nats) for name in names]
-        self.lines_to_database = [Line(name, self.database) for name in names]
+        self.lines_to_nats = [ProxyProcess([self.nats]) for _ in stores]
+        self.lines_to_database = [ProxyProcess([self.database]) for _ in stores]
         super().launch_relays(
             [self.database.url_by(line.port) for line in self.lines_to_database], environment)
 
