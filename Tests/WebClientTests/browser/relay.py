@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -82,6 +83,14 @@ class Relay:
         """Kills the process without a shutdown, as a power cut does."""
         self.process.kill()
         self._ended()
+
+    def halts(self):
+        """Lets the process do nothing until `continues`: what is sent to it waits, as on a long
+        way."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def continues(self):
+        self.process.send_signal(signal.SIGCONT)
 
     def _ended(self):
         self.process.wait(PATIENCE_SECONDS)

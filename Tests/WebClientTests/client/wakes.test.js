@@ -169,6 +169,17 @@ test("a socket that the browser closes before it tells the page is replaced by a
     await settled();
   });
 
+test("a socket that the browser is closing is replaced by a request, too", async () => {
+  const device = await TestDevice.start();
+  await device.welcome({ token: "a1.4" });
+  // The page hears of it when the relay's close frame has come.
+  device.socket.readyState = 2;
+  device.agent.leave();
+  assert.deepEqual(lastRequests(device).map(({ url }) => url),
+    ["http://relay.example/v1/changes?since=a1.4&limit=1"]);
+  await settled();
+});
+
 test("a device that has nothing, or may not call the relay, sends no request when it is left",
   async () => {
     const device = await TestDevice.start();

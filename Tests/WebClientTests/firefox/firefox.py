@@ -194,7 +194,14 @@ class Firefox:
         self.marionette.call("WebDriver:Navigate", url=self.url + path)
 
     def leaves_by_link(self, path):
+        """Follows a link, and waits until its target is shown in place of the page."""
         self.in_page("location.href = arguments[0]", path)
+        place = self.url + path
+
+        def shown():
+            return self.marionette.call("WebDriver:GetCurrentURL")["value"]
+
+        wait_until(lambda: shown() == place, lambda: f"{place} is not shown, but {shown()}")
 
     def closes_the_page(self):
         """Closes the page's tab; an empty one stays."""

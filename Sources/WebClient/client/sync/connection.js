@@ -122,8 +122,10 @@ export class Connection {
   leave() {
     const { position, transport } = this.#engine;
     // The close frame of a socket says it. Firefox closes all sockets before it tells the page, and
-    // then a request has to.
-    if (transport !== "websocket" && position.kind === "cursor" && this.#mayCall) {
+    // then a request has to. A socket that Firefox is closing counts as a transport until the relay
+    // has answered its close frame.
+    const isSaid = transport === "websocket" && this.#uplink?.isOpen;
+    if (!isSaid && position.kind === "cursor" && this.#mayCall) {
       const { relay, token } = this.#credentials;
       const url = `${relay}/v1/changes?since=${encodeURIComponent(position.token)}&limit=1`;
       sendLast(this.#environment, { url, token });
@@ -211,6 +213,7 @@ export class Connection {
     });
     const handle = {
       isProbe,
+      get isOpen() { return uplink.isOpen; },
       greet: (since) => uplink.greet(since), save: (batch) => uplink.save(batch),
       fetch: (since) => uplink.fetch(since), wait: (...how) => uplink.wait(...how),
       listen: (since) => uplink.listen(since), measureTime: () => uplink.measureTime(),

@@ -86,6 +86,10 @@ export class SocketUplink {
     this.#send({ op: "time", id: this.#unanswered.time.id, t0: Math.round(sent) });
   }
 
+  /** True if the socket still sends. A browser that closes the sockets of a page reports that only
+   * when the relay's close frame has come. */
+  get isOpen() { return this.#socket?.readyState === 1; }
+
   /** `token`: position up to which the device has the account's changes; null: none is known. The
    * close frame tells the relay, which then wakes the device for later changes alone. A token has
    * at most 71 characters; a browser takes 123 bytes. */
@@ -285,7 +289,7 @@ export class SocketUplink {
 
   #send(message) {
     // A socket that is closing sends nothing, and its close is reported.
-    if (this.#socket?.readyState === 1) this.#socket.send(serialize(message));
+    if (this.isOpen) this.#socket.send(serialize(message));
   }
 
   #end(why, reason, refusal = null) {
