@@ -184,8 +184,10 @@ package enum RelayCommand {
     configuration.pages = WebAssetCache(
       // The first of a path is served: the page as one script, not as its modules.
       (PageBundle.page + PageBundle.sources).map {
+        // The names of the joined files change with their content, so no other page loads them.
         PageFile(
-          path: $0.path, bytes: $0.bytes, isImmutable: $0.isImmutable, isGzipped: $0.isGzipped)
+          path: $0.path, bytes: $0.bytes, isImmutable: $0.isImmutable,
+          isForOwnPages: $0.isImmutable, isGzipped: $0.isGzipped)
       }
         + ClientModule.pages(PageBundle.module, version: LockstepVersion.current)
         + [PageFile(path: "openapi.json", bytes: PageBundle.document, isGzipped: true)],

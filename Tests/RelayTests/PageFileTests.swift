@@ -40,6 +40,30 @@ struct PageFileTests {
     #expect(other.json?["detail"]?.string?.contains("/lockstep.json names it") == true)
   }
 
+  @Test(arguments: [AllowedOrigins.own, .listed(["https://app.example"]), .any])
+  func aFileOfTheRelaysPagesIsTheSameWhateverPageNamesItsOrigin(
+    _ origins: AllowedOrigins
+  ) throws {
+    let client = HTTPClient(
+      TestRelay {
+        $0.origins = origins
+        $0.pages = WebAssetCache([
+          PageFile(path: "page-1.js", bytes: [0x3B], isImmutable: true, isForOwnPages: true),
+          PageFile(path: "lockstep-1.2.3.js", bytes: [0x3B], isImmutable: true),
+        ])
+      })
+    for origin in [[], ["http://relay"], ["https://app.example"], ["https://evil.example"]] {
+      let file = try client.call("GET", "/page-1.js", headers: origin.map { ("Origin", $0) })
+      #expect(file.status == 200 && file.body == [0x3B])
+      for name in ["Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"] {
+        #expect(file.headers[name] == nil)
+      }
+    }
+    let shared = try client.call(
+      "GET", "/lockstep-1.2.3.js", headers: [("Origin", "http://relay")])
+    #expect(shared.headers["Access-Control-Allow-Origin"] != nil)
+  }
+
   @Test func aFileInGzipIsDecodedForClientsThatDoNotAcceptIt() throws {
     // {"openapi":"3.1.0"} by `gzip -9n`.
     let coded: [UInt8] = [

@@ -95,16 +95,22 @@ package struct PageFile: Sendable, Hashable {
   @usableFromInline package let bytes: [UInt8]
   /// True if the path names the version, so that a browser may keep the file for good.
   @usableFromInline package let isImmutable: Bool
+  /// True if only pages of the relay's own origin load the file. Its answers then do not depend on
+  /// the origin that a request names: browsers name it for a script of a page and not for the same
+  /// file in a service worker, and would check a kept file again if the answers differed by it.
+  @usableFromInline package let isForOwnPages: Bool
   /// True if `bytes` are in the coding gzip. Clients that do not accept it get them decoded.
   @usableFromInline package let isGzipped: Bool
 
   @usableFromInline
   package init(
-    path: String, bytes: [UInt8], isImmutable: Bool = false, isGzipped: Bool = false
+    path: String, bytes: [UInt8], isImmutable: Bool = false, isForOwnPages: Bool = false,
+    isGzipped: Bool = false
   ) {
     self.path = path
     self.bytes = bytes
     self.isImmutable = isImmutable
+    self.isForOwnPages = isForOwnPages
     self.isGzipped = isGzipped
   }
 
@@ -113,7 +119,8 @@ package struct PageFile: Sendable, Hashable {
     guard isGzipped,
       let plain = GzipContent.decoded(bytes, limit: PageFolderEntry.pageFileBytes)
     else { return self }
-    return PageFile(path: path, bytes: plain, isImmutable: isImmutable)
+    return PageFile(
+      path: path, bytes: plain, isImmutable: isImmutable, isForOwnPages: isForOwnPages)
   }
 
   /// Entity tag (RFC 9110 section 8.8.3); equal bytes have equal tags. Computed on access, so that
@@ -166,6 +173,7 @@ extension Answer {
   init(page: PageFile, tag: String, ifNoneMatch: [String]) {
     let isHeld = Answer.isHeld(tag, by: ifNoneMatch)
     self.init(status: isHeld ? 304 : 200)
+    isForOwnPages = page.isForOwnPages
     headers.append("ETag", tag)
     // A newer program has newer pages, so browsers must revalidate. A year is the usual maximum
     // (RFC 9111 section 1.2.2); `immutable` is RFC 8246.

@@ -10,6 +10,8 @@ struct Answer: Hashable, Sendable {
   var bodyCount: Int?
   /// Refusal code for the counters; nil if nothing was refused.
   var refused: RefusalCode?
+  /// True if no page of another origin may read the answer, whatever origins are allowed.
+  var isForOwnPages = false
 
   init(status: Int) { self.status = status }
 

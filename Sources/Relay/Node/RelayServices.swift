@@ -113,7 +113,7 @@ struct RelayServices: ~Copyable {
     closes: Bool
   ) -> [UInt8] {
     var headers = answer.headers
-    addCommonFields(&headers, opening, crossOrigin)
+    addCommonFields(&headers, opening, answer.isForOwnPages ? .ownPagesOnly : crossOrigin)
     if closes {
       headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
     } else if answer.status == 426 {

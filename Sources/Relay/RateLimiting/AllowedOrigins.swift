@@ -67,8 +67,8 @@ enum CrossOrigin: Hashable, Sendable {
   /// A page that may read the answer.
   case allowed(String)
   case foreign
-  /// For a call that only the owner's page may make: no page of another origin may read the answer,
-  /// whatever origins are allowed.
+  /// For a call that only the owner's page may make, and for a file that only the relay's pages
+  /// load: no page of another origin may read the answer, whatever origins are allowed.
   case ownPagesOnly
   /// A page that is not the owner's, for such a call.
   case foreignToOwner
