@@ -55,7 +55,10 @@ struct PageFileTests {
     for origin in [[], ["http://relay"], ["https://app.example"], ["https://evil.example"]] {
       let file = try client.call("GET", "/page-1.js", headers: origin.map { ("Origin", $0) })
       #expect(file.status == 200 && file.body == [0x3B])
-      for name in ["Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"] {
+      let others: [StaticString] = [
+        "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers",
+      ]
+      for name in others {
         #expect(file.headers[name] == nil)
       }
     }
