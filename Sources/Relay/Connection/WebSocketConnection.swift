@@ -615,15 +615,14 @@ struct WebSocketConnection: Sendable {
   }
 
   /// Records the position of a device that ends the connection: the token that it gives as the
-  /// reason, or all that was sent and has left.
+  /// reason. Without one, what was sent last may have crossed the close frame.
   private mutating func recordEnd(
     _ reason: String, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
     guard let session = channel.session, services.wakeContacts.follows(session.presenceKey) else {
       return
     }
-    let sent = channel.unsentBytes == 0 ? chain.cursor : nil
-    if let token = ChangeToken(text: reason) ?? sent {
+    if let token = ChangeToken(text: reason) {
       services.wakeContacts.recordSeen(session.presenceKey, token, at: services.moment.wall)
     }
   }
