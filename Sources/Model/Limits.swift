@@ -743,9 +743,15 @@ extension Limits {
   @usableFromInline package static let versionCheckMilliseconds: Int64 = 3_000
   @usableFromInline package static let reliableVersionCheckMilliseconds: Int64 = 60_000
   @usableFromInline package static let versionCheckAccounts = 1_000
-  /// Interval of a relay's beats on the bus, and the silence after which it counts as stopped.
-  @usableFromInline package static let beatMilliseconds: Int64 = 1_000
-  @usableFromInline package static let silentLineMilliseconds: Int64 = 2_500
+  /// Number of checks at the longer interval in which all accounts have their turn, and the number
+  /// of accounts that each check includes at least.
+  @usableFromInline package static let reliableVersionCheckParts = 10
+  @usableFromInline package static let reliableVersionCheckAccounts = 100
+  /// Interval of a relay's beats on the bus, the time between a notice and the beat after it, and
+  /// the silence after which the relay counts as stopped.
+  @usableFromInline package static let beatMilliseconds: Int64 = 4_000
+  @usableFromInline package static let noticeBeatMilliseconds: Int64 = 1_000
+  @usableFromInline package static let silentLineMilliseconds: Int64 = 5_500
   /// Longest wait, when a relay starts, for a notice of its own.
   @usableFromInline package static let busProbeMilliseconds: Int64 = 3_000
   /// Time for which a relay of an older version counts as there after a notice of it.

@@ -41,7 +41,7 @@ final class BusOutbox: Sendable {
 }
 
 /// Sends the notices of this relay to the others on the store, and forwards theirs to the nodes, on
-/// its own thread. Tells the other relays every second how many notices this one has sent.
+/// its own thread. Tells the other relays at intervals how many notices this one has sent.
 struct BusThread {
   private let wakeup: any BusWakeup
   private let isEnding: Locked<Bool>
@@ -76,7 +76,7 @@ private struct BusLoop {
   private let log: Log
   private var lines: PeerLines
   private var sender: NoticeSender
-  private var nextBeat = SystemClock.instant()
+  private var beats = BeatSchedule(at: SystemClock.instant())
 
   init(_ bus: any RelayBus, _ outbox: BusOutbox, _ group: NodeGroup<RelayNode>, _ log: Log) {
     self.bus = bus
@@ -91,7 +91,8 @@ private struct BusLoop {
   mutating func turn() {
     send()
     let now = SystemClock.instant()
-    let wait = max(0, min(nextBeat, lines.nextDeadline ?? nextBeat).milliseconds(since: now))
+    let deadline = min(beats.next, lines.nextDeadline ?? beats.next)
+    let wait = max(0, deadline.milliseconds(since: now))
     for event in bus.wait(milliseconds: wait) {
       report(event)
       if case .received(let payload) = event { sender.note(payload) }
@@ -114,10 +115,11 @@ private struct BusLoop {
     let (notices, isIncomplete) = outbox.take()
     if isIncomplete { sender.skip() }
     var messages = sender.messages(of: notices, tellsAll: lines.hasOlderRelays(at: now))
+    if !messages.isEmpty { beats.recordNotices(at: now) }
     // What is incomplete is told at once.
-    if now >= nextBeat || isIncomplete {
+    if isIncomplete || beats.isDue(at: now) {
       messages += sender.beats()
-      nextBeat = now.advanced(milliseconds: Limits.beatMilliseconds)
+      beats.recordBeat(at: now)
     }
     // What is not sent is missing at the next beat.
     bus.send(messages)

@@ -100,10 +100,10 @@ struct PeerLinesTests {
     #expect(lines.handle(beat(of: Self.own), at: time(0)) == [.reliability(true)])
     #expect(lines.handle(beat(of: 2), at: time(1_000)) == [.heard([2, 9])])
     #expect(lines.handle(beat(of: 9), at: time(1_000)) == [])
-    #expect(lines.handle(beat(of: 2), at: time(3_000)) == [])
+    #expect(lines.handle(beat(of: 2), at: time(5_000)) == [])
     #expect(
-      lines.advance(to: time(4_000)) == [.missed, .heard([2]), .reliability(false)])
-    #expect(lines.handle(.lost(""), at: time(4_000)) == [.heard([])])
+      lines.advance(to: time(7_000)) == [.missed, .heard([2]), .reliability(false)])
+    #expect(lines.handle(.lost(""), at: time(7_000)) == [.heard([])])
   }
 
   /// It has announced all its commits, and nothing is asked because of it.
@@ -161,11 +161,11 @@ struct PeerLinesTests {
   @Test mutating func aRelayThatStopsMayHaveCommittedSomethingUnannounced() throws {
     _ = beat(0, of: Self.own)
     #expect(beat(4, at: 1_000) == [.missed])
-    #expect(advance(to: time(2_400)) == [])
+    #expect(advance(to: time(Limits.silentLineMilliseconds)) == [])
     let end = try #require(lines.nextDeadline)
     #expect(end == time(Limits.silentLineMilliseconds + 1))
     // Both are silent: nothing is delivered any more.
-    #expect(advance(to: time(4_000)) == [.missed, .reliability(false)])
+    #expect(advance(to: time(7_000)) == [.missed, .reliability(false)])
     #expect(advance(to: time(60_000)) == [])
     #expect(lines.nextDeadline == nil)
     #expect(beat(0, of: Self.own, at: 61_000) == [.reliability(true)])

@@ -3,10 +3,10 @@ import LockstepModel
 /// The lines of notices of all relays of a store, as one of them receives them.
 ///
 /// Each relay numbers its notices, those to all relays and those to each one, and tells the numbers
-/// every second (a beat). So a relay knows that it has missed a notice when a number is left out,
-/// at the latest with the next beat, and asks the store for its accounts only then. A relay that
-/// has stopped may have committed something that it did not announce: the end of its beats counts
-/// as a missed notice.
+/// a second after a notice and every few seconds (a beat, `BeatSchedule`). So a relay knows that it
+/// has missed a notice when a number is left out, at the latest with the next beat, and asks the
+/// store for its accounts only then. A relay that has stopped may have committed something that it
+/// did not announce: the end of its beats counts as a missed notice.
 ///
 /// Notices may come twice, late, or in another order; then the relay asks once too often.
 package struct PeerLines: Sendable {
