@@ -389,10 +389,15 @@ package enum Limits {
   /// Remembered batches and used pairing codes that a commit forgets per request. More than one, so
   /// that a backlog of old ones shrinks; few, so that no commit becomes long.
   @usableFromInline package static let forgottenPerRequest = 2
-  /// Shortest interval between two writes of a device's last contact, and the delay of such a
-  /// write, so that many share one commit.
+  /// Interval after which the first write of a device's last contact is repeated, and the delay of
+  /// such a write, so that many share one commit.
   @usableFromInline package static let sightingMilliseconds: Int64 = 60_000
   @usableFromInline package static let sightingDelayMilliseconds: Int64 = 1_000
+  /// Number of those intervals in which the last contacts of all connected devices are written
+  /// again to a shared store, a part of them in each: half an hour. And how many devices such a
+  /// write has at most.
+  @usableFromInline package static let sightingParts = 30
+  @usableFromInline package static let sightingsAtOnce = 1_000
   /// Interval at which the nodes of a process exchange their counters.
   @usableFromInline package static let statusMilliseconds: Int64 = 5_000
   /// Connections that a node lists in a report of its queues: the longest queues show the problem.
@@ -732,8 +737,12 @@ extension Limits {
   @usableFromInline package static let databaseWriteBytes = 16 << 20
   /// Bytes of one notice to the other relays: PostgreSQL accepts less than 8,000.
   @usableFromInline package static let noticeBytes = 7_900
-  /// Time for which a device counts as connected to another relay after the last report of that.
+  /// Time for which a device counts as connected to another relay after the last report of that,
+  /// whether that relay still runs or not; and the time for which it does while that relay runs.
+  /// The first one also is the time for which a relay counts as running after its last check.
   @usableFromInline package static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
+  @usableFromInline package static let trustedReportMilliseconds =
+    2 * Int64(sightingParts) * sightingMilliseconds + connectedMilliseconds
   /// Delay after which a failed store, of whatever kind, is tried again, and the retry delay given
   /// to devices.
   @usableFromInline package static let storeProbeMilliseconds: Int64 = 2_000

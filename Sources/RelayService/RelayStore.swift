@@ -165,6 +165,11 @@ package final class RelayStore {
     return true
   }
 
+  /// Lets all relays on a database check their accounts within a minute.
+  func recordCommand() throws(StorageError) {
+    if case .database(_, let store) = kind { try store.recordCommand() }
+  }
+
   /// Returns what the bus is to announce of the commits since the last call.
   func takeAnnouncements() -> CommitAnnouncements {
     guard case .database(_, let store) = kind else { return CommitAnnouncements() }

@@ -272,7 +272,8 @@ package struct DeviceSighting: Sendable, Hashable {
   /// Relay time in milliseconds. A time older than the stored one changes nothing.
   @usableFromInline package var lastSeen: Int64
   /// True if the device is connected to the reporting relay. A store shared by several relays
-  /// reports this to the others, for `Limits.connectedMilliseconds` after the last report.
+  /// reports this to the others, for `Limits.connectedMilliseconds` after the last report, and
+  /// while the reporting relay runs, for `Limits.trustedReportMilliseconds`.
   @usableFromInline package var isConnected: Bool
   /// For a device that has registered for wakes; nil for others.
   @usableFromInline package var contact: WakeContact?
@@ -427,8 +428,10 @@ package enum ReadResult: Sendable, Hashable {
   case devices([Device])
   case count(Int)
   /// In any order, without accounts that no longer exist. `relays`: the other relays that have
-  /// lately used the store.
-  case accountVersions([AccountVersion], relays: [RelaySighting])
+  /// lately used the store. `wasRegistered`: false if the store may have forgotten which accounts
+  /// this relay follows, or has something that was announced to nobody.
+  case accountVersions(
+    [AccountVersion], relays: [RelaySighting] = [], wasRegistered: Bool = true)
   case wakes([WakeStatus])
   /// `next`: the last id that was read, if there may be more.
   case sleepers([Sleeper], next: SleeperID?)

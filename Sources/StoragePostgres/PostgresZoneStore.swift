@@ -107,6 +107,14 @@ package final class PostgresZoneStore: ZoneStore {
     knownOpenings = connection.openings
   }
 
+  /// Lets all relays check their accounts within a minute, for a command that could not announce
+  /// what it did.
+  package func recordCommand() throws(StorageError) {
+    _ = try connection.perform("notify") { () throws(PostgresFault) in
+      try connection.run(ListenerQueries.recordCommand).count
+    }
+  }
+
   /// Returns what the bus is to announce of the commits since the last call.
   package func takeAnnouncements() -> CommitAnnouncements {
     defer { announcements = CommitAnnouncements() }

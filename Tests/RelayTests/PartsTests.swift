@@ -76,17 +76,17 @@ struct PartsTests {
 
   @Test func theStoreQueueIsBounded() {
     var queue = StoreQueue(limit: 1)
-    guard let id = queue.add(.sightings, .touchDevices([])) else {
+    guard let id = queue.add(.sightings([]), .touchDevices([])) else {
       Issue.record("the first was refused")
       return
     }
-    expect(queue.add(.sightings, .touchDevices([])), is: nil)
+    expect(queue.add(.sightings([]), .touchDevices([])), is: nil)
     expect(queue.add(.sweep), is: nil)
     expect(queue.removeRead(id).map { _ in true }, is: nil)
     expect(queue.removeCommit(id).map { _ in true }, is: true)
     expect(queue.removeCommit(id).map { _ in true }, is: nil)
     #expect(queue.count == 0)
-    expect(queue.add(.sightings, .touchDevices([])) == nil, is: false)
+    expect(queue.add(.sightings([]), .touchDevices([])) == nil, is: false)
   }
 
   @Test func slotsAreUsedAgainAndNamesAreNot() {

@@ -7,7 +7,13 @@ import Testing
 
 /// Two relays on one store, which tell each other only the account that moved, and its token.
 struct PeerRelaysTests {
-  private func peerRelays() -> TestRelay { TestRelay(nodes: 2, areSeparateRelays: true) }
+  private func peerRelays() -> TestRelay {
+    TestRelay(nodes: 2, areSeparateRelays: true) {
+      $0.isOpen = true
+      // The devices of these tests answer no pings.
+      $0.keepAliveMilliseconds = 3_600_000
+    }
+  }
 
   /// Returns two relays, and two devices of one account.
   private func peerRelaysWithTwoDevices() throws -> (TestRelay, TestDevice, TestDevice) {
@@ -154,6 +160,50 @@ struct PeerRelaysTests {
     writer.sendMessage(.save(save("s", zone: "z", id: batch(2))))
     loseHints(to: 1, relay)
     relay.advance(Limits.versionCheckMilliseconds)
+    #expect(try pushes(socket).map { $0.changes.count } == [1])
+  }
+
+  /// Of many accounts, each minute's check has a part.
+  @Test func whereALossIsReportedAllAccountsHaveTheirTurn() throws {
+    let relay = peerRelays()
+    let count = 3 * Limits.reliableVersionCheckAccounts
+    let devices = try (0..<count).map { try relay.newAccount(from: "192.0.2.\($0 / 20)") }
+    let sockets = try devices.map { try SocketClient(relay, node: 1, as: $0) }
+    relay.deliver(1, .news(.remoteNewsReliability(true)))
+    for _ in 0..<3 { relay.advance(Limits.versionCheckMilliseconds) }
+    let forgotten = relay.listeners
+    relay.listeners = [:]
+    for part in 1...3 {
+      relay.advance(Limits.reliableVersionCheckMilliseconds)
+      #expect(relay.listeners.count == part * Limits.reliableVersionCheckAccounts)
+    }
+    #expect(relay.listeners == forgotten)
+    // Then it begins again, also if those whose turn it is have left.
+    for socket in sockets.suffix(count - 1) { relay.cut(socket.id) }
+    relay.runUntilIdle()
+    relay.listeners = [:]
+    for _ in 0..<2 { relay.advance(Limits.reliableVersionCheckMilliseconds) }
+    #expect(relay.listeners[devices[0].credentials.account] == [1])
+  }
+
+  /// The database has crashed, and forgot the tables that it does not keep, and its relays are told
+  /// of nothing: the first of them to find out looks up all accounts, and tells its other nodes.
+  @Test func aRelayThatWasForgottenRegistersAgain() throws {
+    let (relay, phone, laptop) = try peerRelaysWithTwoDevices()
+    let writer = try SocketClient(relay, node: 0, as: phone)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: newest(relay, phone))
+    var others: [TestDevice] = []
+    for number in 0..<(2 * Limits.reliableVersionCheckAccounts) {
+      others.append(try relay.newAccount(from: "192.0.2.\(2 + number / 20)"))
+      _ = try SocketClient(relay, node: 1, as: others[others.count - 1])
+    }
+    relay.deliver(1, .news(.remoteNewsReliability(true)))
+    for _ in 0..<3 { relay.advance(Limits.versionCheckMilliseconds) }
+    relay.listeners = [:]
+    writer.call(.save(save("r", zone: "z", id: batch(1))))
+    relay.forgottenNodes = [1]
+    relay.advance(Limits.reliableVersionCheckMilliseconds)
+    #expect(relay.listeners.count == others.count + 1)
     #expect(try pushes(socket).map { $0.changes.count } == [1])
   }
 

@@ -34,7 +34,7 @@ struct PostgresBusTests {
     _ store: PostgresZoneStore, to accounts: [AccountID], leaving: [AccountID] = [], node: Int = 0
   ) throws -> [AccountVersion] {
     let request = ReadRequest.followAccounts(accounts, leaving: leaving, node: node)
-    guard case .accountVersions(let versions, _) = try store.makeReader().read(request) else {
+    guard case .accountVersions(let versions, _, _) = try store.makeReader().read(request) else {
       throw MissingNotice()
     }
     return versions
@@ -278,6 +278,101 @@ struct PostgresBusTests {
     #expect(try isShown(by: one))
     try touch(other, at: 30, false)
     #expect(try !isShown(by: one))
+  }
+
+  /// A report is repeated every half hour. Meanwhile the relay that made it shows by its checks
+  /// that it runs; a relay that was killed shows nothing.
+  @Test func aDeviceStaysConnectedAsLongAsItsRelayRuns() throws {
+    let database = try TestDatabase()
+    let (one, other) = (try database.store(), try database.store())
+    let id = SleeperID(account: account, device: TestRequests.device)
+    let made = try one.commit(
+      [
+        TestRequests.create(account), TestRequests.putWake(in: account),
+        .verifyWake(account, id.device, Name(trusted: "w"), codeHash: [7]),
+        TestRequests.save("a", in: account),
+      ], wall: 0)
+    #expect(made[2] == .done)
+    func touch(_ isConnected: Bool) throws {
+      let sighting = DeviceSighting(
+        account: account, device: id.device, lastSeen: 1, isConnected: isConnected)
+      _ = try one.commit([.touchDevices([sighting])], wall: 1)
+    }
+    func pass(_ milliseconds: Int64) throws {
+      let past = "- interval '\(milliseconds) milliseconds'"
+      try database.runHere("UPDATE devices SET connected_until = connected_until \(past)")
+      try database.runHere("UPDATE relays SET seen_at = seen_at \(past)")
+    }
+    func isShown() throws -> Bool {
+      let reader = try other.makeReader()
+      guard case .devices(let devices) = try reader.read(.devices(account)),
+        case .sleepers(let sleepers, _) = try reader.read(.sleepers(.accounts([account])))
+      else { throw MissingNotice() }
+      let isShown = devices.first?.connected == true
+      #expect(sleepers.first?.isConnectedElsewhere == isShown)
+      return isShown
+    }
+    func claim() throws -> [SleeperID] {
+      let request = CommitRequest.claimWakes([id], keys: TestRequests.wakeKeys)
+      guard case .wakesClaimed(let claimed) = try other.commit([request], wall: 10_000)[0]
+      else { throw MissingNotice() }
+      return claimed.map(\.id)
+    }
+    try touch(true)
+    #expect(try isShown(), "before its relay's first check")
+    _ = try listens(one, to: [account])
+    try pass(Limits.connectedMilliseconds + 1)
+    #expect(try !isShown(), "its relay has not checked for two minutes")
+    _ = try listens(one, to: [])
+    #expect(try isShown())
+    #expect(try claim() == [], "a device that is connected is not woken")
+    try touch(false)
+    #expect(try !isShown(), "it has left")
+    try touch(true)
+    try pass(Limits.trustedReportMilliseconds + 1)
+    _ = try listens(one, to: [])
+    #expect(try !isShown(), "the report that it left may have been lost")
+    #expect(try claim() == [id])
+  }
+
+  /// A command does not know on which bus the relays are; and a relay's tables may be emptied.
+  @Test func aRelayIsToldThatItMayHaveMissedSomething() throws {
+    let database = try TestDatabase()
+    let (one, other, command) = (
+      try database.store(), try database.store(), try database.store()
+    )
+    for store in [one, other] { store.announceByBus() }
+    _ = try one.commit([TestRequests.create(account)], wall: 0)
+    func wasRegistered(_ store: PostgresZoneStore) throws -> Bool {
+      let request = ReadRequest.followAccounts([], leaving: [], node: 0)
+      let found = try store.makeReader().read(request)
+      guard case .accountVersions(_, let relays, let wasRegistered) = found else {
+        throw MissingNotice()
+      }
+      #expect(relays.allSatisfy { $0.relay != 0 }, "a command is not a relay")
+      return wasRegistered
+    }
+    func pass() throws {
+      try database.runHere("UPDATE relays SET seen_at = seen_at - interval '60 seconds'")
+    }
+    #expect(try !wasRegistered(one) && !wasRegistered(other), "both are new")
+    #expect(try wasRegistered(one) && wasRegistered(other))
+    // Its own commits are announced.
+    _ = try one.commit([.setPlan(account, .everything)], wall: 0)
+    try pass()
+    #expect(try wasRegistered(one) && wasRegistered(other))
+    try pass()
+    _ = try command.commit([.setPlan(account, .everything)], wall: 0)
+    #expect(try !wasRegistered(one) && !wasRegistered(other))
+    // A check that came seconds after the command may not have found what it did.
+    #expect(try !wasRegistered(one) && !wasRegistered(other))
+    try pass()
+    #expect(try !wasRegistered(one) && !wasRegistered(other), "the check before was at once")
+    #expect(try wasRegistered(one) && wasRegistered(other))
+    try command.recordCommand()
+    #expect(try !wasRegistered(one))
+    try database.runHere("DELETE FROM relays")
+    #expect(try !wasRegistered(other))
   }
 
   @Test func aChannelsNameFits() {

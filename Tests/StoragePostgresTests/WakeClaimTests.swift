@@ -148,7 +148,7 @@ struct WakeClaimTests {
     let account = AccountID(rawValue: 1)
     func version() throws -> Int64? {
       let request = ReadRequest.followAccounts([account], leaving: [], node: 0)
-      guard case .accountVersions(let versions, _) = try store.read(request) else { return nil }
+      guard case .accountVersions(let versions, _, _) = try store.read(request) else { return nil }
       return versions.first?.membershipVersion
     }
     _ = try store.commit([TestRequests.create(account)], wall: 0)

@@ -13,8 +13,9 @@ import LockstepStorage
 /// devices come back.
 ///
 /// An announcement may be lost; so a node also asks the store for the tokens of its devices'
-/// accounts: every few seconds, or, while it is told of lost announcements, after each of these and
-/// once a minute. Each time, it also makes sure that it follows them.
+/// accounts: every few seconds, or, while it is told of lost announcements, after each of these.
+/// Then it also asks once a minute, for a part of the accounts. Each time, it makes sure that it
+/// follows them.
 ///
 /// It asks the store; the node (`RelayNode+Store`) handles its connections.
 struct PeerRelays: Sendable {
@@ -60,6 +61,10 @@ struct PeerRelays: Sendable {
   private var check = Check.none
   /// Hub index to check next; nil at the end of the round.
   private var nextIndex: Int?
+  /// Number of accounts that the round still includes.
+  private var remaining = Int.max
+  /// Hub index at which the next round begins that is a part of the accounts.
+  private var partIndex = 0
   /// True while a lost announcement is reported.
   private var isReliable = false
   /// Relays that are heard: their announcements arrive, or are noticed if they do not.
@@ -251,7 +256,14 @@ struct PeerRelays: Sendable {
     guard services.configuration.sharesStore, services.stage == .running, check != .underWay else {
       return
     }
-    continueCheck(from: 0, &services)
+    if isHasty {
+      remaining = .max
+      return continueCheck(from: 0, &services)
+    }
+    let parts = Limits.reliableVersionCheckParts
+    remaining = max(
+      Limits.reliableVersionCheckAccounts, (services.hub.accountCount + parts - 1) / parts)
+    continueCheck(from: partIndex, &services)
   }
 
   /// Asks for the next part of the tokens, or schedules the next check.
@@ -259,13 +271,17 @@ struct PeerRelays: Sendable {
     if let nextIndex {
       continueCheck(from: nextIndex, &services)
     } else {
-      hastyRounds = max(0, hastyRounds - 1)
+      if remaining == .max { hastyRounds = max(0, hastyRounds - 1) }
       scheduleCheck(&services)
     }
   }
 
   private mutating func continueCheck(from index: Int, _ services: inout RelayServices) {
-    let (accounts, next) = services.hub.accounts(from: index, limit: Limits.versionCheckAccounts)
+    let limit = min(Limits.versionCheckAccounts, remaining)
+    var (accounts, next) = services.hub.accounts(from: index, limit: limit)
+    if accounts.isEmpty, remaining < .max {
+      (accounts, next) = services.hub.accounts(from: 0, limit: limit)
+    }
     followed.formUnion(accounts)
     leaving.subtract(accounts)
     if followed.count > services.hub.accountCount + Limits.formerAccounts {
@@ -278,7 +294,11 @@ struct PeerRelays: Sendable {
       services.submitRead(request, for: .accountVersions(accounts, leaving: left))
     {
       check = .underWay
-      nextIndex = next
+      if remaining < .max {
+        remaining -= accounts.count
+        partIndex = next ?? 0
+      }
+      nextIndex = remaining > 0 ? next : nil
     } else {
       handleFailedCheck(leaving: left, &services)
     }
@@ -296,6 +316,13 @@ struct PeerRelays: Sendable {
     lostAt = services.moment.instant
     hastyRounds = 2
     checkVersions(&services)
+  }
+
+  /// Handles that the store had forgotten what this relay follows, or has something that was not
+  /// announced. Another node of the relay will not be told.
+  mutating func handleForgottenRegistration(_ services: inout RelayServices) {
+    services.actions.append(.broadcast(.remoteNewsLost))
+    handleLostAnnouncements(&services)
   }
 
   /// Handles whether lost announcements are reported from now on.

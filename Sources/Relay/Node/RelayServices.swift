@@ -368,11 +368,16 @@ struct RelayServices: ~Copyable {
         account: sightings[index].account, device: sightings[index].device)
       sightings[index].contact = wakeContacts.take(key, isLast: false)
     }
-    if !sightings.isEmpty {
-      // If the queue is full, the sightings are lost, and written again in a minute.
-      _ = submitCommit(.touchDevices(sightings), for: .sightings)
+    if !sightings.isEmpty, !submitCommit(.touchDevices(sightings), for: .sightings(sightings)) {
+      presence.recordFailure(of: sightings, at: moment.instant)
     }
     if !isLast { scheduleSightings() }
+  }
+
+  /// Handles sightings that the store did not take. A stopping relay does not write them again.
+  mutating func recordFailure(of sightings: [DeviceSighting]) {
+    presence.recordFailure(of: sightings, at: moment.instant)
+    if stage == .running { scheduleSightings() }
   }
 
   // MARK: requests to the store

@@ -148,7 +148,9 @@ extension RelayNode {
     case .addChunk(_, let file):
       services.handleChunkAdded(file, result)
       if let slot { connections[slot].handleChunkAdded(result, &services) }
-    case .sightings, .missingReport, .wakeReport: break
+    case .sightings(let sightings):
+      if case .failure = result { services.recordFailure(of: sightings) }
+    case .missingReport, .wakeReport: break
     case .wakeClaim: services.handleWakeClaim(result)
     case .storeProbe: if services.health.fault != nil { services.scheduleStoreProbe() }
     case .confirmation(let last): services.handleConfirmation(through: last, result)
@@ -351,27 +353,26 @@ extension RelayNode {
   private mutating func handleFollowing(
     _ accounts: [AccountID], leaving left: [AccountID], _ result: Result<ReadResult, Refusal>
   ) {
-    guard case .success(.accountVersions(let versions, let relays)) = result else {
-      return peerRelays.endFollowing(accounts, leaving: left, isDone: false, &services)
-    }
+    guard case .success(.accountVersions(let versions, let relays, let wasRegistered)) = result
+    else { return peerRelays.endFollowing(accounts, leaving: left, isDone: false, &services) }
     peerRelays.compare(relays, &services)
     handleVersions(versions, of: accounts)
     peerRelays.endFollowing(accounts, leaving: left, isDone: true, &services)
+    if !wasRegistered { peerRelays.handleForgottenRegistration(&services) }
   }
 
   private mutating func handleVersionsRead(
     _ accounts: [AccountID], leaving left: [AccountID], _ result: Result<ReadResult, Refusal>
   ) {
-    guard case .success(.accountVersions(let versions, let relays)) = result else {
-      peerRelays.handleFailedCheck(leaving: left, &services)
-      return
-    }
+    guard case .success(.accountVersions(let versions, let relays, let wasRegistered)) = result
+    else { return peerRelays.handleFailedCheck(leaving: left, &services) }
     peerRelays.compare(relays, &services)
     for version in versions where peerRelays.isBehind(version, services.hub) {
       handleRollback(version)
     }
     handleVersions(versions, of: accounts)
     peerRelays.continueCheck(&services)
+    if !wasRegistered { peerRelays.handleForgottenRegistration(&services) }
   }
 
   /// Handles what the store has of these accounts. Those that are missing were removed, or have

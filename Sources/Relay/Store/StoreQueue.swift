@@ -10,7 +10,7 @@ enum PendingCommit: Sendable {
   /// arrival, if the answer reports times.
   case socketSave(ConnectionID, AccountID, BatchID, bytes: Int, receivedAt: Instant?)
   /// Last-seen times of devices; no connection waits for it.
-  case sightings
+  case sightings([DeviceSighting])
   /// Test of a store that failed; no connection waits for it.
   case storeProbe
   /// A complete upload: its account gets the chunk.

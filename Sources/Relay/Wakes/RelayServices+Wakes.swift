@@ -54,9 +54,10 @@ extension RelayServices {
   mutating func recordLeaving(_ key: Presence.Key) {
     guard let contact = wakeContacts.take(key, isLast: true) else { return }
     let sighting = DeviceSighting(
-      account: key.account, device: key.device, lastSeen: moment.wall, contact: contact)
+      account: key.account, device: key.device, lastSeen: moment.wall,
+      isConnected: configuration.sharesStore && presence.isConnected(key), contact: contact)
     // If the queue is full, the device may be woken once more than needed.
-    _ = submitCommit(.touchDevices([sighting]), for: .sightings)
+    _ = submitCommit(.touchDevices([sighting]), for: .sightings([]))
     noteLeaving(key)
   }
 

@@ -21,8 +21,14 @@ struct BusAnnouncer {
   func announce() {
     let notices = store.takeAnnouncements().notices.map { CommitNotice($0.change, listeners: nil) }
     guard !notices.isEmpty, let fault = send(notices) else { return }
+    var time = "within a minute"
+    do throws(StorageError) {
+      try store.recordCommand()
+    } catch {
+      time = "within some minutes"
+    }
     TerminalOutput.writeToStandardError(
-      "the relays notice this within a minute; they could not be told at once: \(fault)\n")
+      "the relays notice this \(time); they could not be told at once: \(fault)\n")
   }
 
   /// Returns the reason if the bus did not take the notices.

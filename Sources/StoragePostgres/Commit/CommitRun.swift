@@ -290,6 +290,7 @@ final class CommitRun {
     let (statement, parameters) = PostgresBus.notices(
       BusPayload(relay: relay, changes).texts(after: 0), to: connection.schema)
     writes.add(statement, parameters)
+    writes.add(ListenerQueries.recordCommand)
     return nil
   }
 

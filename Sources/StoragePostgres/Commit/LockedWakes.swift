@@ -220,7 +220,7 @@ enum WakeWriter {
       AS asked
     JOIN wakes USING (account, device) JOIN devices USING (account, device)
     JOIN accounts USING (account)
-    WHERE (connected_by <> $3::bigint AND connected_until > clock_timestamp()) IS NOT TRUE
+    WHERE \(ListenerQueries.isConnected(besides: "$3")) IS NOT TRUE
     ORDER BY account, device FOR UPDATE OF wakes SKIP LOCKED
     """)
   /// Held until the end of the transaction, so that of several relays that start at once only one

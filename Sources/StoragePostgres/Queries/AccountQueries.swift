@@ -124,7 +124,10 @@ enum AccountQueries {
     SELECT account, label, plan, quota_bytes, quota_records, made_at,
       (SELECT count(*) FROM devices WHERE devices.account = accounts.account), newest, chunk_bytes,
       record_bytes, record_count,
-      (SELECT max(last_seen) FROM devices WHERE devices.account = accounts.account),
+      (SELECT max(CASE WHEN \(ListenerQueries.isConnected(besides: "0"))
+          THEN greatest(last_seen, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+          ELSE last_seen END)
+        FROM devices WHERE devices.account = accounts.account),
       coalesce(moving_until = \(Int64.max), false)
     FROM accounts WHERE account >= $1::bigint AND account <= $2::bigint
     ORDER BY account LIMIT $3::bigint
@@ -133,7 +136,7 @@ enum AccountQueries {
     "devices",
     """
     SELECT device, device_name, platform, app_version, last_seen,
-      connected_by <> $2::bigint AND connected_until > clock_timestamp(), scope
+      \(ListenerQueries.isConnected(besides: "$2")), scope
     FROM devices WHERE account = $1::bigint ORDER BY number
     """)
   static let versions = PostgresStatement(

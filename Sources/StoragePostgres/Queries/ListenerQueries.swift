@@ -15,7 +15,11 @@ import LockstepStorage
 ///
 /// Both tables are unlogged: nothing of this is synced or sent to standbys, and a crash or a
 /// failover empties them. A relay that commits and has another session than before, or no longer
-/// finds itself in them, lets all relays register again.
+/// finds itself in them, lets all relays register again. So does each relay for itself, at its
+/// check of each minute.
+///
+/// A command of the owner is not a relay, and may not know on which bus they are. It leaves the
+/// time of its commit as that of relay 0.
 enum ListenerQueries {
   /// Registers a node of a relay as a listener of `accounts`, removes it from those of `leaving`,
   /// and returns the versions of `accounts`. Removes relays that have not registered for long.
@@ -26,6 +30,7 @@ enum ListenerQueries {
     let listener = PostgresParameters().bind(relay)
     var pipeline = PostgresPipeline()
     pipeline.add(.begin)
+    let registration = pipeline.add(isRegistered, listener)
     pipeline.add(see, listener)
     if !leaving.isEmpty {
       pipeline.add(leave, listener.bind(Int64(node)).bind(leaving.sorted().map(\.rawValue)))
@@ -40,7 +45,22 @@ enum ListenerQueries {
     remove(rows[dead].all { $0.bits(0) }, on: connection)
     return .accountVersions(
       AccountQueries.versions(rows[versions]),
-      relays: rows[others].all { RelaySighting(relay: $0.bits(0), seenAt: $0.integer(1)) })
+      relays: rows[others].all { RelaySighting(relay: $0.bits(0), seenAt: $0.integer(1)) },
+      wasRegistered: rows[registration].first { $0.bool(0) } ?? false)
+  }
+
+  /// Returns the condition that a device's entry `connected_by`, `connected_until` shows it
+  /// connected to another relay than `relay`, a parameter. A report holds for two minutes; then
+  /// only while the relay that made it is seen, so that it need not be repeated each minute.
+  static func isConnected(besides relay: String) -> String {
+    """
+    (connected_by <> \(relay)::bigint AND (connected_until > clock_timestamp()
+      OR connected_until > clock_timestamp()
+        - interval '\(Limits.trustedReportMilliseconds - Limits.connectedMilliseconds) milliseconds'
+      AND EXISTS (SELECT FROM relays WHERE relays.relay = connected_by
+        AND relays.seen_at > clock_timestamp()
+          - interval '\(Limits.connectedMilliseconds) milliseconds')))
+    """
   }
 
   /// Finds the other relays that listen to these accounts, the accounts with registrations for
@@ -64,6 +84,22 @@ enum ListenerQueries {
 
   // MARK: Statements
 
+  /// False if this relay was forgotten, or if a command committed since its last check, or so
+  /// shortly before that the check may not have found it.
+  private static let isRegistered = PostgresStatement(
+    "is registered",
+    """
+    SELECT EXISTS (SELECT FROM relays AS own WHERE own.relay = $1::bigint AND NOT EXISTS (
+      SELECT FROM relays AS command
+      WHERE command.relay = 0 AND command.seen_at > own.seen_at - interval '5 seconds'))
+    """)
+  /// Lets all relays check their accounts within a minute.
+  static let recordCommand = PostgresStatement(
+    "record command",
+    """
+    INSERT INTO relays AS known (relay, seen_at) VALUES (0, clock_timestamp())
+    ON CONFLICT (relay) DO UPDATE SET seen_at = excluded.seen_at
+    """)
   /// Each check of a relay registers, so a living one is seen every minute.
   private static let see = PostgresStatement(
     "see relay",
@@ -76,7 +112,7 @@ enum ListenerQueries {
     "other relays",
     """
     SELECT relay, (extract(epoch FROM seen_at) * 1000)::bigint FROM relays
-    WHERE relay <> $1::bigint AND seen_at > clock_timestamp()
+    WHERE relay NOT IN (0, $1::bigint) AND seen_at > clock_timestamp()
       - interval '\(Limits.seenRelayMilliseconds) milliseconds'
     ORDER BY relay LIMIT \(Limits.lines)
     """)

@@ -78,7 +78,7 @@ enum WakeQueries {
         "sleepers \(name)",
         """
         SELECT chosen.account, chosen.device, chosen.content, generation, newest,
-          connected_by <> \(relay)::bigint AND connected_until > clock_timestamp(), scope
+          \(ListenerQueries.isConnected(besides: relay)), scope
         FROM \(chosen) LEFT JOIN LATERAL (
           SELECT generation, newest, connected_by, connected_until, scope
           FROM devices JOIN accounts USING (account)

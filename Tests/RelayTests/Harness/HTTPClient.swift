@@ -114,8 +114,8 @@ struct TestDevice {
 
 extension TestRelay {
   /// Creates an account with its first device.
-  func newAccount(node: Int = 0) throws -> TestDevice {
-    let client = HTTPClient(self, node: node)
+  func newAccount(node: Int = 0, from host: String = "192.0.2.1") throws -> TestDevice {
+    let client = HTTPClient(self, node: node, from: host)
     let response = try client.call(
       "POST", "/v1/accounts", #"{"deviceName":"A","platform":"test","appVersion":"1"}"#)
     try #require(response.status == 201)

@@ -58,8 +58,10 @@ final class TestRelay {
   private(set) var readsDone = 0
   /// Other relays that the store has seen lately.
   var seenRelays: [RelaySighting] = []
+  /// Nodes whose next check tells that the store had forgotten what their relay follows.
+  var forgottenNodes: Set<Int> = []
   /// Nodes that separate relays announce an account's commits to.
-  private(set) var listeners: [AccountID: Set<Int>] = [:]
+  var listeners: [AccountID: Set<Int>] = [:]
   /// Multicasts: the size of each, and the number of receivers.
   private(set) var multicasts: [(bytes: Int, receivers: Int)] = []
   private var lastConnection: UInt64 = 0
@@ -251,8 +253,12 @@ final class TestRelay {
     readsDone += 1
     if readFault == nil { follow(job, node) }
     var outcome = readFault.map { .read(.failure($0)) } ?? StoreWork.read(job, on: store)
-    if case .read(.success(.accountVersions(let versions, _))) = outcome {
-      outcome = .read(.success(.accountVersions(versions, relays: seenRelays)))
+    if case .read(.success(.accountVersions(let versions, _, _))) = outcome {
+      outcome = .read(
+        .success(
+          .accountVersions(
+            versions, relays: seenRelays, wasRegistered: !forgottenNodes.contains(node))))
+      forgottenNodes.remove(node)
     }
     entries[node].readEvents.append(.finished(id, .read(outcome)))
     return true

@@ -379,14 +379,21 @@ extension RelayMachine {
   }
 
   private func read(_ waiting: [Waiting<StoreReadJob>]) -> () -> Void {
-    for work in waiting {
-      if let node = work.node,
+    let wereRegistered = waiting.map { work in
+      guard let node = work.node,
         case .read(.followAccounts(let accounts, let leaving, _)) = work.job
-      {
-        bus?.follow(accounts, leaving: leaving, by: node)
-      }
+      else { return true }
+      return bus?.follow(accounts, leaving: leaving, by: node) ?? true
     }
-    let outcomes = waiting.map { StoreWork.read($0.job, on: store) }
+    let outcomes = zip(waiting, wereRegistered).map { work, wasRegistered in
+      let outcome = StoreWork.read(work.job, on: store)
+      guard case .read(.success(.accountVersions(let versions, let relays, _))) = outcome else {
+        return outcome
+      }
+      return .read(
+        .success(
+          .accountVersions(versions, relays: relays, wasRegistered: wasRegistered)))
+    }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
         guard let node = work.node, let driver = work.driver else { continue }

@@ -27,6 +27,9 @@ final class VirtualBus {
     var lines: PeerLines
     var sender: NoticeSender
     let relay: UInt64
+    var beats: BeatSchedule
+    /// True if the store has forgotten that this relay listens.
+    var isForgotten = true
     /// True if the store may have forgotten listeners since the last commit.
     var mayLackListeners = false
     /// nil: it is connected.
@@ -53,24 +56,32 @@ final class VirtualBus {
     let relay = relays
     members[node] = Member(
       driver: driver, lines: PeerLines(relay: relay), sender: NoticeSender(relay: relay),
-      relay: relay)
+      relay: relay, beats: BeatSchedule(at: now))
     beat(of: node, relay)
   }
+
+  private var now: Instant { Instant(nanoseconds: environment.timeline.now) }
 
   /// Delivers nothing from now on.
   func close() { isOpen = false }
 
-  /// Performs the store's part of `ReadRequest.followAccounts`.
-  func follow(_ accounts: [AccountID], leaving: [AccountID], by node: Int) {
-    guard let relay = members[node]?.relay else { return }
+  /// Performs the store's part of `ReadRequest.followAccounts`. Returns false if the store had
+  /// forgotten the relay.
+  func follow(_ accounts: [AccountID], leaving: [AccountID], by node: Int) -> Bool {
+    guard let relay = members[node]?.relay else { return true }
     for account in leaving { listeners[account]?.remove(relay) }
     for account in accounts { listeners[account, default: []].insert(relay) }
+    defer { members[node]?.isForgotten = false }
+    return members[node]?.isForgotten == false
   }
 
   /// Forgets the listeners, as the store does in a crash. It also ends all sessions.
   func forgetListeners() {
     listeners = [:]
-    for node in members.keys.sorted() { members[node]?.mayLackListeners = true }
+    for node in members.keys.sorted() {
+      members[node]?.mayLackListeners = true
+      members[node]?.isForgotten = true
+    }
   }
 
   /// Sends a notice of this node's commit. `node`: nil for the owner, whose command is a process of
@@ -86,18 +97,23 @@ final class VirtualBus {
     member.mayLackListeners = false
     let listening = (listeners[change.account] ?? []).sorted()
     let messages = member.sender.messages(of: [CommitNotice(change, listeners: listening)])
+    if !messages.isEmpty { member.beats.recordNotices(at: now) }
     members[node] = member
     deliver(from: node, messages)
   }
 
+  /// Does each second what is due: its beat, and the faults of this relay's part of the bus.
   private func beat(of node: Int, _ relay: UInt64) {
     guard isOpen, let member = members[node], member.relay == relay, member.driver.isAlive
     else { return }
-    deliver(from: node, member.sender.beats())
+    if member.beats.isDue(at: now) {
+      members[node]?.beats.recordBeat(at: now)
+      deliver(from: node, member.sender.beats())
+    }
     if random.chance(1, of: 200) { forgetListeners() }
     if member.cut == nil, random.chance(1, of: 60) { cutOff(node, relay) }
     handle(on: node) { lines, instant in lines.advance(to: instant) }
-    environment.timeline.after(Span.milliseconds(Limits.beatMilliseconds)) { [self] in
+    environment.timeline.after(Span.milliseconds(Limits.noticeBeatMilliseconds)) { [self] in
       beat(of: node, relay)
     }
   }
@@ -137,7 +153,7 @@ final class VirtualBus {
 
   private func handle(on node: Int, _ step: (inout PeerLines, Instant) -> [PeerLines.Event]) {
     guard isOpen, var member = members[node], member.driver.isAlive else { return }
-    let events = step(&member.lines, Instant(nanoseconds: environment.timeline.now))
+    let events = step(&member.lines, now)
     members[node] = member
     for news in events.flatMap(VirtualBus.news) { member.driver.handle(.news(news)) }
   }
