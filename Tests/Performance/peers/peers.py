@@ -92,7 +92,8 @@ def options(arguments):
                         "PostgreSQL that notify each other by NOTIFY, and over NATS")
     parser.add_argument("--idle", action="store_true",
                         help="measure instead the processor time of 10,002 idle devices on three "
-                        "relays, beside the version of the relay that --former names")
+                        "relays, with NOTIFY and over NATS, beside as many of the version that "
+                        "--former names; three repetitions take half an hour")
     parser.add_argument("--former", metavar="PATH",
                         help="with --idle: the lockstep program of a former version")
     parser.add_argument("--keep", metavar="DIR",
