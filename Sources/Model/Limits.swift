@@ -754,7 +754,7 @@ extension Limits {
   @usableFromInline package static let versionCheckAccounts = 1_000
   /// Number of checks at the longer interval in which all accounts have their turn, and the number
   /// of accounts that each check includes at least.
-  @usableFromInline package static let reliableVersionCheckParts = 10
+  @usableFromInline package static let reliableVersionCheckParts = 30
   @usableFromInline package static let reliableVersionCheckAccounts = 100
   /// Interval of a relay's beats on the bus, the time between a notice and the beat after it, and
   /// the silence after which the relay counts as stopped.

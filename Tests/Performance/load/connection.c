@@ -28,6 +28,9 @@ static uint16_t port_of(const struct connection *connection) {
   if (options->mode == MODE_SAVES) {
     return options->ports[connection->account % options->port_count];
   }
+  if (options->mode == MODE_STORM) {
+    return options->ports[connection->device % options->port_count];
+  }
   if (connection->role == PUBLISHER || options->port_count == 1) return options->ports[0];
   return options->ports[1 + connection->device % (options->port_count - 1)];
 }

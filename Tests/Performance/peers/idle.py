@@ -10,7 +10,7 @@ import time
 
 from buses import NATS
 from programs import RunError
-from stores import DEVICES, SELDOM, Bench, processor_seconds
+from stores import DEVICES, Bench, processor_seconds
 from table import cell, table
 
 RELAYS, ACCOUNTS = 3, 3334
@@ -29,10 +29,10 @@ class Crowd:
         self.bench, self.count = bench, accounts * DEVICES
         bench.catch_up(bench.idle)
         self.process = subprocess.Popen(
-            [bench.setting.load, "lockstep", "rate", "--port", ",".join(map(str, bench.ports)),
+            [bench.setting.load, "lockstep", "storm", "--port", ",".join(map(str, bench.ports)),
              "--accounts-file", bench.idle, "--accounts", str(accounts),
-             "--devices", str(DEVICES - 1), "--rate", str(SELDOM), "--seconds", "86400",
-             "--limit", "86400"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+             "--devices", str(DEVICES), "--settle", "3500", "--limit", "3600"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def is_connected(self):
         if self.process.poll() is not None:
@@ -84,6 +84,8 @@ def measure(given, setting, progress):
             crowds.append(connected(Crowd(bench, accounts), progress))
         progress(f"the devices have been connected for {settled} s in a moment")
         time.sleep(settled)
+        for bench in benches:
+            bench.database.checkpoint()
         for repetition in range(given.repetitions):
             progress(f"{repetition + 1} of {given.repetitions}: {accounts * DEVICES:,} devices of "
                      f"each version do nothing for {seconds} s")
