@@ -113,6 +113,9 @@ class ManagedProcess:
                 if code == -signal.SIGTERM and not self.log_text():
                     # It was still starting, and had not installed its signal handler.
                     self.run_log.count("ends before they had begun")
+                elif code > 0 and self.could_not_start():
+                    # It was about to end by itself, for a reason that a later start does not have.
+                    self.run_log.count(self.start_failure)
                 elif code != 0 and not self.expected_failures:
                     self.run_log.violation(
                         f"{self.name} ended with {code} on SIGTERM: {self.tail()}")
