@@ -9,6 +9,7 @@ import statistics
 import urllib.parse
 
 from commits import CommitProbe
+from crowds import idle_costs
 from notices import Notices
 from population import advance_cursor, create_account
 from programs import RunError, output_of
@@ -18,10 +19,8 @@ from table import cell, table
 
 ACCOUNTS, DEVICES, RATE = 100, 3, 200
 SAVERS, RELAYS = 300, 3
-# Idle accounts, and the seconds that they stay idle; SELDOM is the load's lowest rate of messages.
-IDLE_ACCOUNTS, IDLE_SECONDS, SELDOM = 1000, 60, 0.1
-# Time in which all devices must be connected.
-START_SECONDS = 120
+# Idle accounts, the time that their devices have been connected for, and that they are measured.
+IDLE_ACCOUNTS, SETTLED_SECONDS, IDLE_SECONDS = 1000, 150, 60
 
 
 class Database:
@@ -177,7 +176,10 @@ class Bench:
 
     def spent(self):
         """Processor time of the database, and bytes written by the disk."""
-        return processor_seconds(self.of_database), disk_bytes(self.setting.disk)
+        return self.database_seconds(), disk_bytes(self.setting.disk)
+
+    def database_seconds(self):
+        return processor_seconds(self.of_database)
 
     def end(self):
         for each in self.relays:
@@ -201,7 +203,7 @@ def measure(given, setting, progress):
                 progress(f"{repetition + 1} of {repetitions}: {bench.name}")
                 rows.setdefault(bench.name, []).append(measure_once(bench))
         notices = Notices(benches[-1].database).measure(repetitions, progress)
-        quiet = {bench.name: make_idle(bench, given.quick, progress) for bench in benches}
+        quiet = make_idle(benches, given.quick, progress)
     finally:
         for bench in benches:
             bench.end()
@@ -247,29 +249,14 @@ def portion(total, count):
     return None if total is None else total / count
 
 
-def make_idle(bench, is_quick, progress):
-    """Creates idle devices and returns their cost."""
-    accounts, seconds = (50, 2) if is_quick else (IDLE_ACCOUNTS, IDLE_SECONDS)
-    bench.make(bench.idle, accounts, DEVICES, progress)
-    progress(f"{bench.name}: {accounts * DEVICES} devices do nothing for {seconds} s")
-    return idle(bench, accounts, seconds)
-
-
-def idle(bench, accounts, seconds):
-    """Processor microseconds per second, of the relays and of the database, for each idle connected
-    device: the difference between a long and a short run."""
-
-    def spent(while_seconds):
-        found = bench.load("rate", bench.idle, bench.ports, "--accounts", str(accounts),
-                           "--devices", str(DEVICES - 1), "--rate", str(SELDOM),
-                           "--seconds", str(while_seconds),
-                           "--limit", str(while_seconds + START_SECONDS))
-        return found["server"]["cpuSeconds"], found["databaseSeconds"]
-
-    short, long = spent(1), spent(1 + seconds)
-    parts = accounts * DEVICES * seconds / 1e6
-    return {"devices": accounts * DEVICES, "relay": (long[0] - short[0]) / parts,
-            "database": (long[1] - short[1]) / parts}
+def make_idle(benches, is_quick, progress):
+    """Creates idle devices for each bench and returns their cost, by the bench's name."""
+    accounts, settled, seconds = (
+        (50, 1, 2) if is_quick else (IDLE_ACCOUNTS, SETTLED_SECONDS, IDLE_SECONDS))
+    for bench in benches:
+        bench.make(bench.idle, accounts, DEVICES, progress)
+    rows = idle_costs(benches, accounts, DEVICES, settled, seconds, 1, progress)
+    return {name: {"devices": accounts * DEVICES, **row} for name, [row] in rows.items()}
 
 
 COLUMNS = [("saves", "saves/s"), ("relayMicroseconds", "relay µs/save"),
